@@ -1,0 +1,1 @@
+"""Quality gates: one suite per table, bound to the table contracts."""

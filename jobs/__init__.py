@@ -1,0 +1,1 @@
+"""Entry points: everything that reads, writes, lists, waits or prints."""

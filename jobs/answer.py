@@ -1,0 +1,188 @@
+"""The answer for one attempt in its machine form (schema_version 1.0), read from the lake without Spark."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
+from pydantic import BaseModel, ConfigDict
+
+from firstfault.transforms.attempts import ATTEMPTS
+from firstfault.transforms.contract import Table
+from firstfault.transforms.coverage import COVERAGE
+from firstfault.transforms.evidence import EVIDENCE
+from firstfault.transforms.results import RESULTS
+
+SCHEMA_VERSION = "1.0"
+SCHEMA_FILE = Path(__file__).with_name("templates") / "answer.schema.json"
+
+
+class NoAnswerError(LookupError):
+    """There is no verdict to show; the message says why."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Finding(_Part):
+    """An independent second fault."""
+
+    category: str
+    origin_scope: str | None
+    origin: list[str]
+    confidence: float
+    t0: datetime | None
+
+
+class Alternative(_Part):
+    """An explanation that lost, and why."""
+
+    rule_id: str
+    category: str
+    origin_scope: str | None
+    origin: list[str]
+    confidence: float
+    why_lost: str
+
+
+class Step(_Part):
+    """A step of the chain, on corrected time."""
+
+    position: int
+    offset_s: float | None
+    t: datetime | None
+    t_low: datetime | None
+    t_high: datetime | None
+    t_raw: datetime | None
+    order_certain: bool
+    part: str
+    role: str | None
+    event_type: str
+    node: str | None
+    device: str | None
+    rank: int | None
+    count: int
+    text: str | None
+    event_id: str
+    file: str | None
+    line_no: int | None
+    stream_id: str | None
+    byte_offset: int | None
+
+
+class Source(_Part):
+    """A kind of source and how well it covered the attempt."""
+
+    kind: str
+    node: str | None
+    first: datetime | None
+    last: datetime | None
+    lines: int | None
+    delivered_throughout: bool
+
+
+class Answer(_Part):
+    """One attempt's verdict."""
+
+    schema_version: str = SCHEMA_VERSION
+    cluster: str
+    job_id: str
+    attempt: int
+    outcome: str
+    category: str
+    origin_scope: str | None
+    origin: list[str]
+    also: list[Finding]
+    affected_nodes: list[str]
+    symptoms: dict[str, str]
+    t0: datetime | None
+    confidence: float
+    order_certain: bool
+    state: str
+    scheduler_state: str | None
+    agrees_with_scheduler: bool | None
+    alternatives: list[Alternative]
+    missing: list[str]
+    conclusion: str
+    action: str
+    rule_id: str | None
+    device_serials: list[str]
+    gpu_hours_lost: float | None
+    ruleset_version: str
+    label_category: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    nodes: list[str] = []
+    evidence: list[Step] = []
+    coverage: list[Source] = []
+
+
+def read_answer(lake: str, job_id: str, attempt: int | None) -> Answer:
+    """The verdict of a job's attempt, the last one by default.
+
+    Raises:
+        NoAnswerError: The lake, the job or the verdict is not there; the message says which, and why.
+    """
+    attempts = sorted(_rows(lake, ATTEMPTS, job_id=job_id), key=lambda r: r["attempt"])
+    if not attempts:
+        raise NoAnswerError(_no_such_job(lake, job_id))
+    chosen = attempts[-1] if attempt is None else next((a for a in attempts if a["attempt"] == attempt), None)
+    if chosen is None:
+        have = ", ".join(str(a["attempt"]) for a in attempts)
+        raise NoAnswerError(f"job {job_id} has no attempt {attempt}; it has {have}.")
+    number = chosen["attempt"]
+    verdicts = _rows(lake, RESULTS, job_id=job_id, attempt=number)
+    if not verdicts:
+        raise NoAnswerError(_why_none(chosen))
+    verdict = verdicts[0]
+    steps = sorted(_rows(lake, EVIDENCE, job_id=job_id, attempt=number), key=lambda r: r["position"])
+    sources = sorted(_rows(lake, COVERAGE, job_id=job_id, attempt=number), key=lambda r: (r["kind"], r["node"] or ""))
+    window = {k: chosen[k] for k in ("start", "end", "nodes")}
+    plain = {k: v for k, v in (verdict | window).items() if v is not None or k not in {"symptoms", "nodes"}}
+    plain["symptoms"] = dict(plain.get("symptoms") or {})
+    return Answer.model_validate(_in_utc(plain | {"evidence": steps, "coverage": sources}))
+
+
+def _rows(lake: str, table: Table, **equal: object) -> list[dict[str, Any]]:
+    try:
+        dataset = DeltaTable(f"{lake.rstrip('/')}/{table.name}").to_pyarrow_dataset()
+    except TableNotFoundError:
+        return []
+    condition = None
+    for name, value in equal.items():
+        test = pc.field(name) == value
+        condition = test if condition is None else condition & test
+    return list(dataset.to_table(filter=condition).to_pylist())
+
+
+def _no_such_job(lake: str, job_id: str) -> str:
+    if not Path(lake).is_dir() and "://" not in lake:
+        return f"{lake}: no such lake; give --lake the folder that `firstfault nightly` wrote."
+    known = {r["job_id"] for r in _rows(lake, ATTEMPTS)}
+    near = sorted(k for k in known if k.startswith(job_id[:4]))[:5]
+    hint = f" Jobs with a similar id: {', '.join(near)}." if near else ""
+    return f"job {job_id} is not in this lake; {len(known)} jobs are.{hint}"
+
+
+def _why_none(attempt: dict[str, Any]) -> str:
+    name = f"job {attempt['job_id']} attempt {attempt['attempt']}"
+    if not attempt["is_ended"]:
+        return f"{name} is still running ({attempt['state']}) and shows progress, so there is no verdict."
+    if not attempt["is_failure"]:
+        said = attempt["state"] or "no scheduler record"
+        return f"{name} ended well ({said}) and its own logs show no fault at the end, so there is no verdict."
+    return f"{name} failed but has no verdict yet; run `firstfault nightly` again."
+
+
+def _in_utc(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    if isinstance(value, dict):
+        return {k: _in_utc(v) for k, v in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_in_utc(v) for v in value]
+    return value

@@ -1,0 +1,121 @@
+"""What a fault does to the ranks whatever it was: exceptions, peers that lose a rank, watchdogs."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from firstfault.jobs.fleet.model import Attrs, Rank, Role, after
+from firstfault.jobs.fleet.scene import Scene
+
+ABORT = -6
+Deaths = dict[int, tuple[datetime, int]]
+
+_DIST_ERROR = (
+    "torch.distributed.DistBackendError: NCCL error in: /opt/torch/csrc/distributed/c10d/NCCLUtils.hpp:317, "
+    "{short}, NCCL version {nccl}\n{long}\nLast error:\n{last}"
+)
+NCCL_VERSIONS = {"2.18": "2.18.6", "2.26": "2.26.2"}
+
+
+def raises(
+    scene: Scene, t: datetime, rank: Rank, error: str, *, role: Role, frame: str, code: int = 1
+) -> Deaths:
+    """A rank raises a Python exception and exits.
+
+    Args:
+        scene: The incident.
+        t: When it raises.
+        rank: Who raises.
+        error: Final line or lines of the traceback.
+        role: origin or cascade.
+        frame: Function of the innermost user frame.
+        code: Exit code of the process.
+
+    Returns:
+        The death, for the launcher.
+    """
+    scene.app(t, "py.traceback", role, rank, error=error, frame=frame)
+    return {rank.rank: (scene.later(t, 0.3, 1.2), code)}
+
+
+def nccl_error(scene: Scene, last: str) -> str:
+    """The exception text of a failed collective, with NCCL's last error."""
+    return _DIST_ERROR.format(
+        short="remote process exited or there was a network error",
+        long=(
+            "ncclRemoteError: A call failed possibly due to a network error "
+            "or a remote process exiting prematurely."
+        ),
+        nccl=NCCL_VERSIONS[scene.attempt.style.nccl],
+        last=last,
+    )
+
+
+def peers_closed(scene: Scene, dead: Rank, at: datetime, *, share: float = 0.7) -> Deaths:
+    """Ranks of other nodes that see their connection to a dead rank close.
+
+    Args:
+        scene: The incident.
+        dead: The rank that is gone.
+        at: When its process ended.
+        share: Share of the ranks whose line is not lost in a buffer.
+
+    Returns:
+        Their deaths.
+    """
+    deaths: Deaths = {}
+    port = scene.rng.randrange(33000, 60000)
+    for rank in (r for r in scene.attempt.ranks if r.node != dead.node):
+        if scene.rng.random() > share:
+            continue
+        t = scene.later(at, 0.01, 0.9)
+        last = f"socketProgress: Connection closed by remote peer {dead.node}<{port}>"
+        scene.app(t, "nccl.warn", "cascade", rank, src="misc/socket.cc:49", msg=last)
+        deaths |= raises(
+            scene, after(t, 0.02), rank, nccl_error(scene, last), role="cascade", frame="backward"
+        )
+    return deaths
+
+
+def watchdog(
+    scene: Scene,
+    waiters: Iterable[Rank],
+    enqueued: datetime,
+    *,
+    op: str = "ALLREDUCE",
+    numel: int = 4194304,
+    seq: int | None = None,
+) -> Deaths:
+    """Ranks that wait for a collective until their watchdog ends them.
+
+    Args:
+        scene: The incident.
+        waiters: Ranks that have joined the collective.
+        enqueued: When they joined it.
+        op: The collective.
+        numel: Elements in it.
+        seq: Its sequence number; by default that of the step in progress.
+
+    Returns:
+        Their deaths, by abort.
+    """
+    limit = scene.attempt.timeout_s
+    number = scene.attempt.seq_at(enqueued) if seq is None else seq
+    deaths: Deaths = {}
+    for rank in waiters:
+        begun = scene.later(enqueued, 0.0, 0.05)
+        ran_ms = limit * 1000 + scene.rng.randrange(8, 960)
+        t = after(begun, ran_ms / 1e3)
+        said: Attrs = {
+            "seq": number,
+            "op": op,
+            "numel": numel,
+            "timeout_ms": limit * 1000,
+            "ran_ms": ran_ms,
+            "enqueued": number + scene.rng.randrange(0, 3),
+            "completed": number - 1,
+        }
+        scene.app(t, "torch.timeout", "cascade", rank, **said)
+        scene.app(after(t, 0.004), "torch.status", "cascade", rank, **said)
+        scene.app(after(t, 0.6), "torch.abort", "cascade", rank, **said)
+        deaths[rank.rank] = (after(t, 0.9 + scene.rng.random()), ABORT)
+    return deaths

@@ -1,0 +1,117 @@
+"""All that firstfault knows, loaded once per run and handed to Spark as small tables."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+import firstfault.rules
+from firstfault.rules.engine.catalogues import Catalogues, load_catalogues
+from firstfault.rules.engine.compile import compile_rules
+from firstfault.rules.engine.load import load_rules, ruleset_version
+from firstfault.rules.engine.model import Rule
+from firstfault.rules.engine.patterns import PatternLibrary, load_patterns
+from firstfault.rules.engine.scoring import load_scoring
+from firstfault.rules.engine.signals import Signal, load_signals
+from firstfault.rules.engine.vocabulary import Vocabulary
+from firstfault.transforms.competition import Scoring
+from firstfault.transforms.contract import column
+from firstfault.transforms.rule_tables import TABLES
+from firstfault.transforms.signal_events import SIGNALS
+from firstfault.transforms.types import BOOL, INT, TEXT
+
+RULES_ROOT = Path(next(iter(firstfault.rules.__path__)))
+_VOCABULARY = StructType(
+    [
+        column("event_type", TEXT, "word"),
+        column("scope", TEXT, "what it speaks of"),
+        column("role", TEXT, "default role"),
+        column("category", TEXT, "default category"),
+        column("gap_s", INT, "fold gap"),
+        column("key", TEXT, "attribute looked up in the catalogue"),
+        column("catalogue", TEXT, "catalogue"),
+    ]
+)
+_CODES = StructType([column(n, TEXT, n) for n in ("catalogue", "code", "class", "role", "category", "meaning")])
+_STATES = StructType(
+    [
+        column("state", TEXT, "state word, upper case"),
+        column("outcome", TEXT, "outcome it means"),
+        column("is_ended", BOOL, "the attempt is over"),
+        column("is_failure", BOOL, "it did not succeed"),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The loaded and validated rule set."""
+
+    vocabulary: Vocabulary
+    patterns: PatternLibrary
+    catalogues: Catalogues
+    signals: list[Signal]
+    rules: list[Rule]
+    scoring: Scoring
+    version: str
+
+    @cached_property
+    def compiled(self) -> Mapping[str, list[dict[str, Any]]]:
+        """Rows per rule table of the rules that take part."""
+        return compile_rules([r for r in self.rules if r.status != "deprecated"], self.vocabulary)
+
+
+@dataclass(frozen=True)
+class KnowledgeFrames:
+    """The same as Spark frames, made once per session."""
+
+    vocabulary: DataFrame
+    codes: DataFrame
+    states: DataFrame
+    signals: DataFrame
+    rules: Mapping[str, DataFrame]
+
+
+def load_knowledge(root: Path = RULES_ROOT) -> Knowledge:
+    """Everything below `rules/`.
+
+    Raises:
+        KnowledgeError: Lists every problem of every file with file and line.
+    """
+    vocabulary = Vocabulary.load(root / "vocabulary.yaml")
+    return Knowledge(
+        vocabulary=vocabulary,
+        patterns=load_patterns(root / "patterns", vocabulary),
+        catalogues=load_catalogues(root / "catalogues", vocabulary),
+        signals=load_signals(root / "signals", vocabulary),
+        rules=load_rules(root, vocabulary),
+        scoring=load_scoring(root / "scoring.yaml"),
+        version=ruleset_version(root),
+    )
+
+
+def knowledge_frames(spark: SparkSession, knowledge: Knowledge) -> KnowledgeFrames:
+    """The knowledge as small tables."""
+    words = [
+        {
+            "event_type": name,
+            "scope": word.scope,
+            "role": word.role,
+            "category": word.category,
+            "gap_s": word.gap_s,
+            "key": word.key,
+            "catalogue": word.catalogue,
+        }
+        for name, word in sorted(knowledge.vocabulary.events.items())
+    ]
+    return KnowledgeFrames(
+        vocabulary=spark.createDataFrame(words, _VOCABULARY),
+        codes=spark.createDataFrame(knowledge.catalogues.code_rows(), _CODES),
+        states=spark.createDataFrame(knowledge.catalogues.state_rows(), _STATES),
+        signals=spark.createDataFrame([row for s in knowledge.signals for row in s.rows()], SIGNALS),
+        rules={name: spark.createDataFrame(knowledge.compiled[name], TABLES[name]) for name in TABLES},
+    )

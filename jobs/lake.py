@@ -1,0 +1,112 @@
+"""The lake: Delta tables read and written by contract; a write that would change nothing is not made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from delta.tables import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import MapType
+
+from firstfault.transforms.contract import Table
+
+
+@dataclass(frozen=True)
+class Lake:
+    """A folder (or object-store prefix) of Delta tables."""
+
+    spark: SparkSession
+    root: str
+
+    def path(self, table: Table) -> str:
+        """Where the table lies."""
+        return f"{self.root.rstrip('/')}/{table.name}"
+
+    def exists(self, table: Table) -> bool:
+        """Whether the table has ever been written."""
+        return DeltaTable.isDeltaTable(self.spark, self.path(table))
+
+    def read(self, table: Table) -> DataFrame:
+        """The rows of the table; none when it was never written."""
+        if not self.exists(table):
+            return self.spark.createDataFrame([], table.schema)
+        return self.spark.read.format("delta").load(self.path(table))
+
+    def append(self, table: Table, rows: DataFrame, *, intent: str | None = None) -> None:
+        """Appends rows; a second append with the same `intent` is ignored by Delta."""
+        writer = table.conform(rows).write.format("delta").mode("append").option("userMetadata", table.row)
+        if table.partitions:
+            writer = writer.partitionBy(*table.partitions)
+        if intent:
+            writer = writer.option("txnAppId", f"firstfault/{table.name}/{intent}").option("txnVersion", "1")
+        writer.save(self.path(table))
+
+    def replace(self, table: Table, rows: DataFrame, where: str | None = None) -> bool:
+        """Replaces the rows that satisfy `where` (all rows when None) unless they are already equal.
+
+        Args:
+            table: Contract of the rows.
+            rows: The new rows; all satisfy `where`.
+            where: SQL over partition columns, built from validated values only.
+
+        Returns:
+            Whether a write was made.
+        """
+        new = table.conform(rows).persist()
+        try:
+            if self.exists(table):
+                old = self.read(table)
+                if _fingerprint(old.where(where) if where else old) == _fingerprint(new):
+                    return False
+            writer = new.write.format("delta").mode("overwrite")
+            if table.partitions:
+                writer = writer.partitionBy(*table.partitions)
+            if where and self.exists(table):
+                writer = writer.option("replaceWhere", where)
+            writer.save(self.path(table))
+            return True
+        finally:
+            new.unpersist()
+
+    def merge(self, table: Table, rows: DataFrame) -> None:
+        """Inserts new keys and updates rows that differ."""
+        if not self.exists(table):
+            self.append(table, rows)
+            return
+        same_key = " and ".join(f"old.`{k}` = new.`{k}`" for k in table.keys)
+        differs = " or ".join(f"not (old.`{c}` <=> new.`{c}`)" for c in table.columns if c not in table.keys)
+        (
+            DeltaTable.forPath(self.spark, self.path(table))
+            .alias("old")
+            .merge(table.conform(rows).alias("new"), same_key)
+            .whenMatchedUpdateAll(condition=differs)
+            .whenNotMatchedInsertAll()
+            .execute()
+        )
+
+    def delete(self, table: Table, keys: DataFrame) -> None:
+        """Removes the rows with these keys."""
+        gone = keys.persist()
+        if gone.limit(1).count():
+            same_key = " and ".join(f"old.`{k}` = gone.`{k}`" for k in table.keys)
+            old = DeltaTable.forPath(self.spark, self.path(table)).alias("old")
+            old.merge(gone.alias("gone"), same_key).whenMatchedDelete().execute()
+        gone.unpersist()
+
+    def tables(self) -> list[str]:
+        """Names of the tables that exist below a local root."""
+        return sorted(p.parent.name for p in Path(self.root).glob("*/_delta_log"))
+
+
+def _fingerprint(rows: DataFrame) -> Sequence[object]:
+    """Row count and order-free hash of the content; maps are compared by their sorted entries."""
+    columns = [
+        F.array_sort(F.map_entries(f.name)).alias(f.name) if isinstance(f.dataType, MapType) else F.col(f.name)
+        for f in rows.schema.fields
+    ]
+    row_hash = F.xxhash64(F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}))
+    counted = rows.select(row_hash.alias("h")).agg(
+        F.count("*"), F.sum(F.col("h").cast("decimal(38,0)")), F.bit_xor("h")
+    )
+    return tuple(counted.first() or ())

@@ -1,0 +1,44 @@
+"""What the stages of a night share."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+
+from pyspark.sql import DataFrame, SparkSession
+
+from firstfault.jobs.knowledge import Knowledge, KnowledgeFrames
+from firstfault.jobs.lake import Lake
+from firstfault.jobs.landing import Landing
+from firstfault.jobs.runs import Run
+from firstfault.jobs.settings import Settings
+
+Progress = Callable[[str], None]
+
+
+@dataclass
+class Night:
+    """One run over one landing zone.
+
+    Attributes:
+        days: First and last day of the attempts' ends to diagnose; None for all that is due.
+        changed: Frames of attempt keys that something new speaks of.
+    """
+
+    spark: SparkSession
+    lake: Lake
+    landing: Landing
+    settings: Settings
+    knowledge: Knowledge
+    frames: KnowledgeFrames
+    run: Run
+    say: Progress
+    days: tuple[date, date] | None = None
+    changed: list[DataFrame] = field(default_factory=list)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Says the stage's name and times it."""
+        self.say(name)
+        with self.run.stage(name):
+            yield

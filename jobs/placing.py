@@ -1,0 +1,174 @@
+"""attempts, clock, events: what one landed batch adds to them, and which attempts that touches."""
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from firstfault.jobs.batch import Batch
+from firstfault.jobs.lake import Lake
+from firstfault.jobs.night import Night
+from firstfault.transforms.attempts import ATTEMPTS, build_attempts, inferred, superseded
+from firstfault.transforms.clock_offsets import (
+    CLOCK_OFFSETS,
+    ERROR_METRIC,
+    OFFSET_METRIC,
+    UNWITNESSED_ERROR_S,
+    arrival_offsets,
+    best_offsets,
+    telemetry_offsets,
+)
+from firstfault.transforms.events import EVENTS, FOUND_COLUMNS, extract_events, place_in_time
+from firstfault.transforms.keys import ATTEMPT_KEY
+from firstfault.transforms.raw_telemetry import RAW_TELEMETRY
+from firstfault.transforms.scheduler_records import kube_records, slurm_records
+from firstfault.transforms.scoped_events import Padding, build_scoped_events
+from firstfault.transforms.signal_events import signal_events
+from firstfault.transforms.staged import LANDED_LOG, LANDED_SAMPLE
+from firstfault.transforms.topology import TOPOLOGY
+
+SIGNAL_HISTORY = timedelta(hours=3)
+"""Samples before the batch that a series is continued from."""
+
+
+def update_attempts(night: Night, batch: Batch) -> None:
+    """Merges what the batch says of attempts; those that change are noted as changed."""
+    if not batch.counted(LANDED_LOG):
+        return
+    observed = inferred(batch.staged)
+    if "sacct" in batch.formats:
+        observed = observed.unionByName(slurm_records(batch.staged))
+    if "kube" in batch.formats:
+        observed = observed.unionByName(kube_records(batch.staged))
+    observed = observed.persist()
+    existing = night.lake.read(ATTEMPTS)
+    built = build_attempts(observed, existing, night.frames.states).persist()
+    changed = built.exceptAll(existing).select(*ATTEMPT_KEY).distinct().localCheckpoint()
+    if night.lake.exists(ATTEMPTS):
+        night.lake.delete(ATTEMPTS, superseded(observed, existing))
+    night.lake.merge(ATTEMPTS, built)
+    night.changed.append(changed)
+    built.unpersist()
+    observed.unpersist()
+
+
+def update_clock(night: Night, batch: Batch) -> list[date]:
+    """Rewrites the clock offsets of the days that the batch brings witnesses for; the days that changed."""
+    days = []
+    if batch.counted(LANDED_SAMPLE):
+        metrics = F.col("metric").isin(OFFSET_METRIC, ERROR_METRIC)
+        witnessed = batch.staged.where((F.col("disposition") == LANDED_SAMPLE) & metrics)
+        found = _days(witnessed, F.to_date("event_time"))
+        if found:
+            samples = night.lake.read(RAW_TELEMETRY).where(metrics & _hours_of(found))
+            days += _replace_offsets(night.lake, telemetry_offsets(samples), found, "telemetry")
+    stamped = batch.staged.where("collected_at is not null and node is not null")
+    arrived = _days(stamped, F.to_date("event_time"))
+    if arrived:
+        days += _replace_offsets(night.lake, arrival_offsets(stamped), arrived, "arrival")
+    return days
+
+
+def _replace_offsets(lake: Lake, offsets: DataFrame, days: list[date], method: str) -> list[date]:
+    """Replaces one method's rows of the days, keeping those of other methods."""
+    where = _day_list(days)
+    kept = lake.read(CLOCK_OFFSETS).where(where).where(F.col("method") != method)
+    rows = offsets.where(where).unionByName(kept)
+    return days if lake.replace(CLOCK_OFFSETS, rows, where) else []
+
+
+def place_events(night: Night, batch: Batch, clock_days: list[date]) -> None:
+    """Writes the batch's events on corrected time, and again those whose clock is now better known."""
+    found = extract_events(batch.staged, night.frames.vocabulary, night.frames.codes)
+    if batch.counted(LANDED_SAMPLE):
+        found = found.unionByName(_signals(night, batch))
+    found = found.persist()
+    placed = _placed(night, found).persist()
+    new_days = _days(placed, F.col("day"))
+    days = sorted({*new_days, *_around(clock_days, night.lake)})
+    if not days:
+        return
+    where = _day_list(days)
+    existing = night.lake.read(EVENTS).where(where)
+    if night.lake.exists(EVENTS):
+        kept = existing.select(*FOUND_COLUMNS).join(found.select("event_id"), "event_id", "left_anti")
+        rows = placed.unionByName(_placed(night, kept)).where(where)
+    else:
+        rows = placed
+    rows = rows.dropDuplicates(["event_id"])
+    night.lake.replace(EVENTS, rows, where)
+    _note_touched(night, placed, clock_days, where)
+    placed.unpersist()
+    found.unpersist()
+
+
+def _placed(night: Night, found: DataFrame) -> DataFrame:
+    windows = (
+        night.lake.read(ATTEMPTS)
+        .groupBy(F.col("source_cluster").alias("cluster"), "job_id")
+        .agg(F.min("start").alias("start"), F.max("end").alias("end"))
+    )
+    offsets = best_offsets(night.lake.read(CLOCK_OFFSETS))
+    return place_in_time(found, offsets, windows, UNWITNESSED_ERROR_S)
+
+
+def _signals(night: Night, batch: Batch) -> DataFrame:
+    """Events of the batch's metrics; samples shortly before it continue the series."""
+    samples = batch.staged.where(F.col("disposition") == LANDED_SAMPLE)
+    first = samples.agg(F.min("event_time")).first()
+    since = first[0] - SIGNAL_HISTORY if first and first[0] else None
+    metrics = F.broadcast(night.frames.signals.select("metric").distinct())
+    table = night.lake.read(RAW_TELEMETRY)
+    recent = table.where(F.col("event_time") >= F.lit(since)) if since else table
+    return signal_events(
+        recent.join(metrics, "metric", "left_semi"),
+        night.frames.signals,
+        night.frames.vocabulary,
+        night.frames.codes,
+    )
+
+
+def _note_touched(night: Night, placed: DataFrame, clock_days: list[date], where: str) -> None:
+    """Notes the attempts that the batch's events, or a better clock, may speak of."""
+    attempts = night.lake.read(ATTEMPTS)
+    touching = placed
+    if clock_days:
+        touching = night.lake.read(EVENTS).where(where)
+    scoped = build_scoped_events(touching, attempts, night.lake.read(TOPOLOGY), padding(night))
+    night.changed.append(scoped.select(*ATTEMPT_KEY).distinct().localCheckpoint())
+
+
+def padding(night: Night) -> Padding:
+    """The padding of the settings."""
+    s = night.settings
+    return Padding(s.pad_before_s, s.pad_after_s, s.snapshot_pad_after_s)
+
+
+def union_keys(frames: Iterable[DataFrame]) -> DataFrame | None:
+    """Distinct attempt keys of all frames, None when there are none."""
+    listed = list(frames)
+    return reduce(DataFrame.unionByName, listed).distinct() if listed else None
+
+
+def _around(days: list[date], lake: Lake) -> set[date]:
+    """The days and their neighbours, as far as events exist: a corrected event may cross midnight."""
+    wanted = {d + timedelta(days=n) for d in days for n in (-1, 0, 1)}
+    if not wanted or not lake.exists(EVENTS):
+        return set()
+    return wanted & set(_days(lake.read(EVENTS), F.col("day")))
+
+
+def _days(rows: DataFrame, day: Column) -> list[date]:
+    found = rows.select(day.alias("day")).distinct().where("day is not null").collect()
+    return sorted(r["day"] for r in found)
+
+
+def _day_list(days: list[date]) -> str:
+    """SQL over the partition column, from dates only."""
+    return "day in (" + ", ".join(f"date'{d.isoformat()}'" for d in days) + ")"
+
+
+def _hours_of(days: list[date]) -> Column:
+    return F.substring("hour", 1, 10).isin(*(d.isoformat() for d in days))

@@ -1,0 +1,178 @@
+"""scope -> attribute -> publish: the changed attempts are scoped, explained and written; the others keep their rows."""
+
+from datetime import date
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from firstfault.jobs.lake import Lake
+from firstfault.jobs.night import Night
+from firstfault.jobs.placing import _day_list, _days, padding, union_keys
+from firstfault.transforms.attempts import ATTEMPTS
+from firstfault.transforms.attribution import Evidence, find_candidates, with_uid
+from firstfault.transforms.candidates import CANDIDATES
+from firstfault.transforms.competition import compete, with_coverage
+from firstfault.transforms.contract import Table
+from firstfault.transforms.coverage import COVERAGE, build_coverage
+from firstfault.transforms.diagnoses import DIAGNOSES, build_diagnoses
+from firstfault.transforms.events import EVENTS
+from firstfault.transforms.evidence import EVIDENCE, build_evidence
+from firstfault.transforms.inputs import INPUTS, LANDED
+from firstfault.transforms.keys import ATTEMPT_KEY
+from firstfault.transforms.labels import LABELS
+from firstfault.transforms.placement import PLACEMENT, build_placement
+from firstfault.transforms.results import RESULTS, build_results
+from firstfault.transforms.scoped_events import SCOPED_EVENTS, build_scoped_events
+from firstfault.transforms.symptoms import diagnosable, first_symptoms
+from firstfault.transforms.topology import TOPOLOGY
+
+
+def attribute_and_publish(night: Night) -> tuple[int, int]:
+    """Diagnoses the attempts that changed; how many were looked at, and how many verdicts were written."""
+    due = _due(night)
+    if due is None:
+        return 0, 0
+    attempts = with_uid(night.lake.read(ATTEMPTS).join(due, list(ATTEMPT_KEY), "left_semi")).localCheckpoint()
+    n = attempts.count()
+    if n == 0:
+        return 0, 0
+    days = _affected_days(night.lake, attempts)
+    evidence = _scope(night, attempts, days)
+    diagnosed = _publish(night, attempts, evidence, days)
+    return n, diagnosed
+
+
+def _due(night: Night) -> DataFrame | None:
+    """Keys of the attempts to look at: changed ones, or all of the look-back or of the asked days."""
+    if not night.lake.exists(ATTEMPTS):
+        return None
+    attempts = night.lake.read(ATTEMPTS)
+    if night.days:
+        first, last = night.days
+        return attempts.where(F.col("day").between(F.lit(first), F.lit(last))).select(*ATTEMPT_KEY)
+    if night.run.redo or _rules_changed(night):
+        newest = F.lit(attempts.agg(F.max("day")).first()[0])  # type: ignore[index]
+        recent = F.col("day") >= F.date_sub(newest, night.settings.lookback_days)
+        return attempts.where(recent).select(*ATTEMPT_KEY)
+    return union_keys(night.changed)
+
+
+def _rules_changed(night: Night) -> bool:
+    if not night.lake.exists(DIAGNOSES):
+        return False
+    current = F.col("ruleset_version") != night.knowledge.version
+    return night.lake.read(DIAGNOSES).where(current).limit(1).count() > 0
+
+
+def _affected_days(lake: Lake, attempts: DataFrame) -> list[date]:
+    """Days of the attempts, now and where they were written before."""
+    days = set(_days(attempts, F.col("day")))
+    for table in (SCOPED_EVENTS, DIAGNOSES):
+        if lake.exists(table):
+            before = lake.read(table).join(attempts.select(*ATTEMPT_KEY), list(ATTEMPT_KEY), "left_semi")
+            days |= set(_days(before, F.col("day")))
+    return sorted(days)
+
+
+def _scope(night: Night, attempts: DataFrame, days: list[date]) -> Evidence:
+    """Writes scoped events, placement and coverage of the attempts, and gathers what attribution rests on."""
+    lake = night.lake
+    topology = lake.read(TOPOLOGY)
+    events = lake.read(EVENTS)
+    _replace(lake, SCOPED_EVENTS, build_scoped_events(events, attempts, topology, padding(night)), attempts, days)
+    scoped = _rows_of(lake, SCOPED_EVENTS, attempts, days).persist()
+    landed = lake.read(INPUTS).where(F.col("state") == LANDED)
+    seen = landed.where("rank is not null").select("cluster", "job_id", "attempt_hint", "rank", "node").distinct()
+    _replace(lake, PLACEMENT, build_placement(seen, scoped.where("relation = 'own'"), attempts), attempts, days)
+    coverage = build_coverage(landed, attempts, night.settings.snapshot_pad_after_s)
+    _replace(lake, COVERAGE, coverage, attempts, days)
+    covered = _rows_of(lake, COVERAGE, attempts, days).where("delivered_throughout")
+    home = F.concat_ws("/", "source_cluster", "job_id")
+    window = attempts.withColumns(
+        {
+            "home": home,
+            "window_from": F.timestamp_seconds(F.col("start").cast("double") - night.settings.pad_before_s),
+            "window_to": F.timestamp_seconds(F.col("end").cast("double") + night.settings.pad_after_s),
+        }
+    )
+    return Evidence(
+        attempts=window,
+        scoped=scoped,
+        beyond=_beyond(lake, days, night.settings.lookback_days),
+        placement=_rows_of(lake, PLACEMENT, attempts, days),
+        topology=topology,
+        covered=covered.groupBy("uid").agg(F.collect_set("kind").alias("kinds")),
+    )
+
+
+def _beyond(lake: Lake, days: list[date], lookback_days: int) -> DataFrame:
+    """Events of the look-back days, with the workload and user of their job."""
+    since = F.date_sub(F.lit(days[0]), lookback_days)
+    events = lake.read(EVENTS).where((F.col("day") >= since) & (F.col("day") <= F.date_add(F.lit(days[-1]), 1)))
+    jobs = (
+        lake.read(ATTEMPTS)
+        .groupBy(F.col("source_cluster").alias("cluster"), "job_id")
+        .agg(F.max("workload_key").alias("workload_key"), F.max("user").alias("user"))
+    )
+    home = F.when(~F.col("job_id").startswith("_"), F.concat_ws("/", "cluster", "job_id"))
+    return events.join(F.broadcast(jobs), ["cluster", "job_id"], "left").withColumns(
+        {"home": home, "relation": F.lit("beyond"), "source_cluster": F.col("cluster")}
+    )
+
+
+def _publish(night: Night, attempts: DataFrame, evidence: Evidence, days: list[date]) -> int:
+    """Writes candidates, diagnoses, evidence and results of the attempts; how many verdicts there are."""
+    lake, settings, version = night.lake, night.settings, night.knowledge.version
+    as_of = F.lit(lake.read(INPUTS).where(F.col("state") == LANDED).agg(F.max("file_time")).first()[0])  # type: ignore[index]
+    need = diagnosable(attempts, evidence.scoped, as_of, settings.hung_after_s)
+    # Each step is materialised: the plan of all would be analysed again for every table that is written.
+    explains = night.frames.rules["explains"]
+    symptoms = first_symptoms(evidence.scoped).localCheckpoint()
+    candidates = find_candidates(evidence, night.frames.rules).localCheckpoint()
+    ranked = compete(with_coverage(candidates, symptoms, explains), explains, night.knowledge.scoring)
+    ranked = ranked.withColumn("ruleset_version", F.lit(version)).localCheckpoint()
+    _replace(lake, CANDIDATES, ranked.select(*CANDIDATES.columns), attempts, days)
+    cases = _cases(attempts.join(need, list(ATTEMPT_KEY)), evidence.scoped, version)
+    coverage = _rows_of(lake, COVERAGE, attempts, days)
+    diagnoses = build_diagnoses(
+        cases, ranked, night.frames.rules["rules"], symptoms, coverage, night.knowledge.scoring, as_of,
+        settings.final_after_s,
+    )  # fmt: skip
+    _replace(lake, DIAGNOSES, diagnoses, attempts, days)
+    winners = ranked.where("is_winner").join(cases.select("uid"), "uid", "left_semi")
+    _replace(lake, EVIDENCE, build_evidence(evidence.scoped, winners, symptoms), attempts, days)
+    written = _rows_of(lake, DIAGNOSES, attempts, days).persist()
+    _replace(lake, RESULTS, build_results(written.drop("uid"), lake.read(LABELS)), attempts, days)
+    return written.count()
+
+
+def _cases(attempts: DataFrame, scoped: DataFrame, version: str) -> DataFrame:
+    """Attempts that need a verdict, with what the answer says of them beside the winner."""
+    marks = scoped.groupBy("uid").agg(
+        F.max(F.when(F.col("event_type") == "train.ckpt_end", F.col("t_last"))).alias("last_checkpoint"),
+        F.array_sort(F.collect_set(F.when(F.col("event_type") == "gpu.identity", F.col("attrs")["serial"]))).alias(
+            "serials"
+        ),
+    )
+    known = attempts.join(marks, "uid", "left")
+    return known.withColumns(
+        {
+            "ruleset_version": F.lit(version),
+            "scheduler_state": F.col("state"),
+            "serials": F.coalesce("serials", F.array().cast("array<string>")),
+        }
+    ).drop("state")
+
+
+def _replace(lake: Lake, table: Table, rows: DataFrame, attempts: DataFrame, days: list[date]) -> None:
+    """Replaces the rows of these attempts within the days; rows of other attempts stay."""
+    where = _day_list(days)
+    if lake.exists(table):
+        others = lake.read(table).where(where).join(attempts.select(*ATTEMPT_KEY), list(ATTEMPT_KEY), "left_anti")
+        rows = table.conform(rows).unionByName(others.select(*table.columns))
+    lake.replace(table, rows, where)
+
+
+def _rows_of(lake: Lake, table: Table, attempts: DataFrame, days: list[date]) -> DataFrame:
+    rows = lake.read(table).where(_day_list(days))
+    return rows.join(F.broadcast(attempts.select(*ATTEMPT_KEY, "uid")), list(ATTEMPT_KEY))

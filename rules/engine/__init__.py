@@ -1,0 +1,1 @@
+"""The rule engine: model, validation, compilation to rule tables, the one join plan and the competition."""

@@ -1,0 +1,295 @@
+"""The tests inside rule files as plain rows: small attempts, their events, what each rule must say.
+
+An event line is `<offset_s>[±<half width>] <place> <event type> [key=value ...]`. Places: `n1` a node,
+`n1/0000:3b:00` a device, `n1/mlx5_0/1` an HCA port, `sw1:1` a switch port, `n1#3` a node and rank 3, `#3` a
+rank, `-` nothing. Keys are attributes, or `count`, `role`, `class`, `relation`, `source`, or `job=other` for
+an event of another job of the same user and workload.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from firstfault.rules.engine.model import Rule, RuleTest
+from firstfault.rules.engine.vocabulary import Vocabulary
+
+Row = dict[str, Any]
+CLUSTER = "test"
+BASE_TIME = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+"""Offset 0 of every test."""
+BEFORE = timedelta(seconds=3600)
+AFTER = timedelta(seconds=60)
+OTHER = "other"
+SPECIAL = ("count", "role", "class", "relation", "source")
+HCA = "mlx5_0"
+_OWN = ("comm.", "train.", "app.", "proc.", "data.", "mem.", "store.", "rdzv.")
+_BY_CONTROLLER = ("sched.", "k8s.")
+_WORD = re.compile(r'(?:[^\s"]|"[^"]*")+')
+_OFFSET = re.compile(r"([+-]?\d+(?:\.\d+)?)(?:±(\d+(?:\.\d+)?))?")
+_DEVICE = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}(?:/\d+/\d+)?")
+
+
+@dataclass(frozen=True)
+class InlineEvent:
+    """One event line of a test.
+
+    Attributes:
+        offset_s: Seconds after the test's zero.
+        half_width_s: Half of the interval in which it may lie.
+        node: Node, device, port and rank name its place.
+        event_type: Word of the vocabulary.
+        special: Values of columns that are no attributes.
+        attrs: Attributes.
+        is_other: It belongs to another job of the same user and workload.
+    """
+
+    offset_s: float
+    half_width_s: float
+    node: str | None
+    device: str | None
+    port: str | None
+    rank: int | None
+    event_type: str
+    special: Mapping[str, str]
+    attrs: Mapping[str, str]
+    is_other: bool
+
+    @property
+    def relation(self) -> str:
+        """How it reaches the attempt, as scoping would say."""
+        if "relation" in self.special:
+            return self.special["relation"]
+        if self.event_type.startswith(_BY_CONTROLLER):
+            return "cluster"
+        placeless = self.node is None and self.port is None
+        if self.event_type.startswith(_OWN) or self.rank is not None or placeless:
+            return "own"
+        return "port" if self.node is None else "node"
+
+
+@dataclass
+class InlineRows:
+    """Rows of all tests, by table; `expected` holds job_id, rule_id, test, expect and origin."""
+
+    attempts: list[Row] = field(default_factory=list)
+    events: list[Row] = field(default_factory=list)
+    placement: list[Row] = field(default_factory=list)
+    topology: list[Row] = field(default_factory=list)
+    coverage: list[Row] = field(default_factory=list)
+    expected: list[Row] = field(default_factory=list)
+
+
+def parse_event(line: str, vocabulary: Vocabulary) -> InlineEvent:
+    """The event that a test's line describes.
+
+    Raises:
+        ValueError: Says what is wrong and what to do.
+    """
+    words = _WORD.findall(line)
+    if len(words) < 3:
+        raise ValueError(f"{line!r}: give offset, place and event type")
+    offset = _OFFSET.fullmatch(words[0])
+    if not offset:
+        raise ValueError(f"{line!r}: {words[0]} is no offset, write 0, +5, -600 or +5±2")
+    event_type = words[2]
+    if event_type not in vocabulary.events:
+        raise ValueError(f"{line!r}: {event_type} is not in the vocabulary, correct it or add it")
+    given: dict[str, str] = {}
+    for word in words[3:]:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise ValueError(f"{line!r}: {word} is no key=value")
+        given[key] = value.strip('"')
+    is_other = given.get("job") == OTHER and bool(given.pop("job"))
+    _check_keys(line, event_type, given, vocabulary)
+    known = vocabulary.events[event_type].attrs
+    special = {k: v for k, v in given.items() if k in SPECIAL or (k == "code" and k not in known)}
+    attrs = {k: v for k, v in given.items() if k in known}
+    node, device, port, rank = _place(words[1])
+    half = float(offset[2] or 0)
+    return InlineEvent(float(offset[1]), half, node, device, port, rank, event_type, special, attrs, is_other)
+
+
+def _check_keys(line: str, event_type: str, given: Mapping[str, str], vocabulary: Vocabulary) -> None:
+    types = vocabulary.events[event_type].attrs
+    for key, value in given.items():
+        if key not in types and key not in SPECIAL and key != "code":
+            names = ", ".join(sorted({*types, *SPECIAL, "code"}))
+            raise ValueError(f"{line!r}: {key} is no attribute of {event_type}, take one of {names}")
+        kind = "int" if key == "count" else types.get(key, "str")
+        try:
+            {"int": int, "float": float, "str": str}[kind](value)
+        except ValueError:
+            raise ValueError(f"{line!r}: {key}={value} is no {kind}") from None
+
+
+def _place(word: str) -> tuple[str | None, str | None, str | None, int | None]:
+    """Node, device, port and rank that a place names."""
+    where, _, rank_text = word.partition("#")
+    rank = int(rank_text) if rank_text else None
+    if where in {"-", ""}:
+        return None, None, None, rank
+    node, slash, rest = where.partition("/")
+    if slash and _DEVICE.fullmatch(rest):
+        return node, rest, None, rank
+    if slash:
+        return node, None, where, rank
+    return (None, None, where, rank) if ":" in where else (where, None, None, rank)
+
+
+def inline_attempts(
+    rules: Sequence[Rule], vocabulary: Vocabulary, catalogues: Iterable[Mapping[str, Any]]
+) -> InlineRows:
+    """Rows for every test of every rule.
+
+    Args:
+        rules: Loaded rules.
+        vocabulary: Roles and categories of events.
+        catalogues: Rows with catalogue, code, class, role and category.
+    """
+    known = {(str(row["catalogue"]), str(row["code"])): row for row in catalogues}
+    rows = InlineRows()
+    for rule in rules:
+        for number, test in enumerate(rule.tests):
+            job_id = f"{rule.id}.{number}"
+            events = [parse_event(line, vocabulary) for line in test.events]
+            _add_test(rows, job_id, test, events)
+            rows.events += [_event_row(job_id, n, e, vocabulary, known) for n, e in enumerate(events)]
+            rows.expected.append(
+                {
+                    "job_id": job_id,
+                    "rule_id": rule.id,
+                    "test": test.name,
+                    "expect": test.expect,
+                    "origin": None if test.origin is None else sorted(test.origin),
+                }
+            )
+    return rows
+
+
+def _add_test(rows: InlineRows, job_id: str, test: RuleTest, events: Sequence[InlineEvent]) -> None:
+    """Attempt, ranks, topology and coverage of one test, and the other job where an event names it."""
+    mine = [e for e in events if not e.is_other]
+    named = {e.node for e in mine if e.node is not None}
+    nodes = sorted(named | set(test.topology) | set(test.ranks.values()) | set(test.nodes))
+    attempt = _attempt_row(job_id, job_id, nodes, mine, BASE_TIME - BEFORE)
+    rows.attempts.append(attempt)
+    others = [e for e in events if e.is_other]
+    if others:
+        first = BASE_TIME + timedelta(seconds=min(e.offset_s for e in others)) - AFTER
+        their_nodes = sorted({e.node for e in others if e.node is not None})
+        rows.attempts.append(_attempt_row(f"{job_id}.{OTHER}", job_id, their_nodes, others, first))
+    ranks = {e.rank: e.node for e in mine if e.rank is not None and e.node is not None} | test.ranks
+    rows.placement += [_placement_row(job_id, rank, node) for rank, node in sorted(ranks.items())]
+    rows.topology += [_topology_row(node, leaf) for node, leaf in sorted(test.topology.items())]
+    rows.coverage += [_coverage_row(attempt, kind) for kind in sorted(test.covered)]
+
+
+def _key(job_id: str) -> Row:
+    return {"cluster": CLUSTER, "job_id": job_id, "attempt": 0, "day": BASE_TIME.date()}
+
+
+def _attempt_row(
+    job_id: str, workload: str, nodes: list[str], events: Sequence[InlineEvent], start: datetime
+) -> Row:
+    offsets = [e.offset_s for e in events]
+    own = [e.offset_s for e in events if e.relation == "own"]
+    start = min(start, BASE_TIME + timedelta(seconds=min(own, default=0.0)))
+    return {
+        **_key(job_id),
+        "source_cluster": CLUSTER,
+        "workload_key": f"tester/{workload}",
+        "job_name": workload,
+        "user": f"user of {workload}",
+        "account": None,
+        "partition": None,
+        "namespace": None,
+        "submit": start,
+        "start": start,
+        "end": BASE_TIME + timedelta(seconds=max(offsets, default=0.0)) + AFTER,
+        "end_basis": "scheduler",
+        "time_limit_s": None,
+        "nodes": nodes,
+        "gpus": None,
+        "state": "FAILED",
+        "reason": None,
+        "exit_code": 1,
+        "signal": None,
+        "restarts": 0,
+        "aliases": [],
+        "outcome_hint": "failed",
+        "is_ended": True,
+        "is_failure": True,
+        "scope_source": "scheduler",
+    }
+
+
+def _placement_row(job_id: str, rank: int, node: str) -> Row:
+    return {**_key(job_id), "rank": rank, "node": node, "device": None, "basis": "path"}
+
+
+def _topology_row(node: str, leaf: str) -> Row:
+    switch, _, port = leaf.partition(":")
+    return {
+        "cluster": CLUSTER,
+        "node": node,
+        "hca": HCA,
+        "rack": f"r-{switch}",
+        "power_domain": f"p-{switch}",
+        "pod": None,
+        "switch": switch,
+        "switch_port": port,
+        "hca_port": f"{node}/{HCA}/1",
+        "leaf_port": leaf,
+    }
+
+
+def _coverage_row(attempt: Row, kind: str) -> Row:
+    key = {k: attempt[k] for k in ("cluster", "job_id", "attempt", "day")}
+    window = {"first": attempt["start"], "last": attempt["end"], "lines": 1, "delivered_throughout": True}
+    return {**key, "node": None, "kind": kind, **window}
+
+
+def _event_row(
+    job_id: str,
+    number: int,
+    event: InlineEvent,
+    vocabulary: Vocabulary,
+    catalogues: Mapping[tuple[str, str], Mapping[str, Any]],
+) -> Row:
+    """The event as scoping would give it, judged as extraction would."""
+    word = vocabulary.events[event.event_type]
+    code = event.special.get("code", event.attrs.get(word.key or ""))
+    judged = catalogues.get((word.catalogue or "", code or ""), {})
+    t = BASE_TIME + timedelta(seconds=event.offset_s)
+    half = timedelta(seconds=event.half_width_s)
+    home = f"{job_id}.{OTHER}" if event.is_other else job_id
+    return {
+        **_key(home),
+        "relation": event.relation,
+        "event_id": f"{job_id}:{number}",
+        "event_type": event.event_type,
+        "t": t,
+        "t_low": t - half,
+        "t_high": t + half,
+        "t_raw": t,
+        "t_last": t,
+        "time_basis": "zoned",
+        "clock_error_s": event.half_width_s,
+        **{name: getattr(event, name) for name in ("node", "device", "port", "rank")},
+        "code": code,
+        "class": event.special.get("class") or judged.get("class"),
+        "role": event.special.get("role") or judged.get("role") or word.role,
+        "category": judged.get("category") or word.category,
+        "count": int(event.special.get("count", 1)),
+        "attrs": dict(event.attrs),
+        "source": event.special.get("source", "inline"),
+        "stream_id": job_id,
+        "byte_offset": number,
+        "file": "rule",
+        "line_no": number + 1,
+        "text": event.event_type,
+        "pattern_id": None,
+    }

@@ -1,0 +1,58 @@
+"""Parameters of the verdict, from `scoring.yaml`."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from firstfault.rules.engine.yaml_io import Located, Problems, build, load_documents
+from firstfault.transforms.competition import Scoring
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class ScoringFile(BaseModel):
+    """What `scoring.yaml` may say.
+
+    Attributes:
+        version: Raised with the meaning of a key.
+        calibration: [least margin in points, share of verdicts that were right].
+        undecidable_cap: Highest confidence when the deciding order is undecidable.
+        unknown_below: Below this confidence the category is `unknown`.
+        independent_bar: Points from which another finding stands on its own.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: int
+    calibration: list[tuple[float, Share]] = Field(min_length=1)
+    undecidable_cap: Share
+    unknown_below: Share
+    independent_bar: float = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _rises(self) -> "ScoringFile":
+        margins = [margin for margin, _ in self.calibration]
+        shares = [share for _, share in self.calibration]
+        if margins != sorted(set(margins)) or shares != sorted(shares):
+            raise ValueError("calibration must rise: margins strictly, shares never falling")
+        return self
+
+
+def load_scoring(path: Path) -> Scoring:
+    """Reads and checks `scoring.yaml`.
+
+    Raises:
+        KnowledgeError: With every problem of the file.
+    """
+    problems = Problems()
+    documents = load_documents(path) or [Located(path, {}, {})]
+    file = build(ScoringFile, documents[0], (), documents[0].data, problems)
+    problems.raise_any()
+    assert file is not None  # noqa: S101  raise_any has raised otherwise
+    return Scoring(
+        calibration=tuple(sorted(file.calibration, reverse=True)),
+        undecidable_cap=file.undecidable_cap,
+        unknown_below=file.unknown_below,
+        independent_bar=file.independent_bar,
+    )

@@ -1,0 +1,119 @@
+"""The words: every event type, its attributes and its default part."""
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from firstfault.rules.engine.yaml_io import Keys, Located, Problems, build, load_documents
+
+EventScope = Literal["device", "node", "port", "rank", "job", "cluster"]
+AttributeType = Literal["int", "float", "str"]
+ENTITIES = ("node", "device", "port", "rank")
+"""What every event may name besides its attributes."""
+
+
+class EventType(BaseModel):
+    """One word of the vocabulary.
+
+    Attributes:
+        summary: What it says, in words.
+        scope: What it speaks of.
+        role: Part it plays unless a catalogue knows better.
+        category: What it means if it is the origin.
+        gap_s: Repeats within this gap fold into one event.
+        attrs: Attribute -> type.
+        key: Attribute that is looked up in `catalogue`.
+        catalogue: Catalogue whose role, category and class replace the defaults.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    summary: str
+    scope: EventScope
+    role: str
+    category: str
+    gap_s: int = Field(gt=0)
+    attrs: dict[str, AttributeType]
+    key: str | None = None
+    catalogue: str | None = None
+
+    @model_validator(mode="after")
+    def _key_is_an_attribute(self) -> "EventType":
+        if (self.key is None) != (self.catalogue is None):
+            raise ValueError("key and catalogue belong together, give both or none")
+        if self.key is not None and self.key not in self.attrs:
+            raise ValueError(f"key {self.key} is no attribute, add it to attrs")
+        return self
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: int
+    roles: list[str]
+    categories: list[str]
+    outcomes: list[str]
+    scopes: list[str]
+    events: dict[str, object]
+
+
+class Vocabulary(BaseModel):
+    """The only list of event types.
+
+    Attributes:
+        version: Raised with the meaning of a word.
+        roles: Parts an event can play.
+        categories: Root-cause categories.
+        outcomes: Ways an attempt can end.
+        scopes: What an origin can be.
+        events: Event type by name.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    version: int
+    roles: list[str]
+    categories: list[str]
+    outcomes: list[str]
+    scopes: list[str]
+    events: Mapping[str, EventType]
+
+    @classmethod
+    def load(cls, path: Path) -> "Vocabulary":
+        """Reads and checks `vocabulary.yaml`.
+
+        Raises:
+            KnowledgeError: With every problem of the file.
+        """
+        problems = Problems()
+        documents = load_documents(path) or [Located(path, {}, {})]
+        located = documents[0]
+        file = build(_File, located, (), located.data, problems)
+        problems.raise_any()
+        assert file is not None  # noqa: S101  raise_any has raised otherwise
+        events = {
+            name: build(EventType, located, ("events", name), value, problems) for name, value in file.events.items()
+        }
+        known = {name: event for name, event in events.items() if event is not None}
+        for name, event in known.items():
+            _check_words(located, ("events", name), event, file, problems)
+        problems.raise_any()
+        return cls(**file.model_dump(exclude={"events"}), events=known)
+
+    def expand(self, glob: str) -> set[str]:
+        """Event types that a name or a glob such as `comm.*` stands for; empty if there is none."""
+        return {name for name in self.events if fnmatchcase(name, glob)}
+
+    def may_set(self, event: str) -> dict[str, str]:
+        """Names that a record of this event may set, with their types."""
+        entities = dict.fromkeys(ENTITIES, "str") | {"rank": "int"}
+        return {**entities, **self.events[event].attrs}
+
+
+def _check_words(located: Located, keys: Keys, event: EventType, file: _File, problems: Problems) -> None:
+    for key, word, words in (("role", event.role, file.roles), ("category", event.category, file.categories)):
+        if word not in words:
+            problems.add(located, (*keys, key), f"{word} is no {key}, take one of {', '.join(words)}")

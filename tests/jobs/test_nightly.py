@@ -1,0 +1,136 @@
+"""One night end to end on a small zone, and the same night again."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from firstfault.jobs.answer import NoAnswerError, read_answer
+from firstfault.jobs.nightly import run_night
+from firstfault.jobs.settings import load_settings
+from tests.jobs.zones import T0, Zone, damaged, healthy, textbook
+
+
+@pytest.fixture(scope="module")
+def night(spark, tmp_path_factory):
+    """A night over one zone: (landing, lake, report)."""
+    root = tmp_path_factory.mktemp("night")
+    zone = Zone(root / "landing")
+    textbook(zone)
+    healthy(zone, "84214")
+    damaged(zone)
+    zone.close()
+    settings = load_settings(None, landing=str(root / "landing"), lake=str(root / "lake"))
+    return settings, run_night(spark, settings)
+
+
+def rows(lake: str, table: str) -> list[dict]:
+    return DeltaTable(f"{lake}/{table}").to_pyarrow_table().to_pylist()
+
+
+def test_textbook_night_names_the_gpu_and_not_the_earliest_line(night):
+    settings, _ = night
+    answer = read_answer(settings.lake, "84213", None)
+    assert (answer.outcome, answer.category) == ("failed", "gpu_hardware")
+    assert (answer.origin_scope, answer.origin) == ("gpu", ["node-0421/0000:3b:00"])
+    assert answer.affected_nodes == ["node-0103", "node-0118"]
+    assert answer.confidence >= 0.8
+    assert answer.order_certain
+    assert answer.agrees_with_scheduler
+    assert answer.device_serials == ["1650000000001"]
+    assert abs(answer.t0 - T0) < timedelta(seconds=0.1)
+
+
+def test_textbook_chain_is_in_true_order(night):
+    settings, _ = night
+    answer = read_answer(settings.lake, "84213", None)
+    chain = [(s.node, round(s.offset_s)) for s in answer.evidence if s.part in {"origin", "cascade", "end"}]
+    first = {}
+    for node, offset in chain:
+        first.setdefault(node, offset)
+    assert first == {"node-0421": 0, "node-0103": 5, "node-0118": 5, None: 8}
+    assert ("node-0421", 2) in chain
+    written = [s.t_raw for s in answer.evidence if s.node == "node-0103"]
+    assert min(written) < T0 - timedelta(seconds=20)
+
+
+def test_a_healthy_job_is_not_called_failed(night):
+    settings, _ = night
+    with pytest.raises(NoAnswerError, match="ended well"):
+        read_answer(settings.lake, "84214", None)
+
+
+def test_an_unknown_job_is_told_apart(night):
+    settings, _ = night
+    with pytest.raises(NoAnswerError, match="not in this lake"):
+        read_answer(settings.lake, "99999", None)
+
+
+def test_the_books_balance_and_damage_is_quarantined(night):
+    settings, report = night
+    assert report.books.balance
+    assert report.books.quarantined > 0
+    assert report.unmatched == ["nodes/node-0301/notes.md"]
+    reasons = {r["file"]: r["reason"] for r in rows(settings.lake, "quarantine")}
+    assert reasons["nodes/node-0300/kern.log"] == "binary"
+    assert reasons["nodes/node-0301/kern.log.gz"] == "truncated_archive"
+    assert "metrics/broken.json" in reasons
+    landed = [r for r in rows(settings.lake, "raw_logs") if r["file"] == "nodes/node-0301/kern.log.gz"]
+    assert len(landed) > 100
+
+
+def test_every_landed_line_is_verbatim_and_points_at_its_place(night):
+    settings, _ = night
+    for row in rows(settings.lake, "raw_logs"):
+        file = Path(settings.landing) / row["file"]
+        if row["file"].endswith((".gz", ".json")) or "84300" in row["file"]:
+            continue
+        line = file.read_bytes()[row["byte_offset"] :].split(b"\n", 1)[0]
+        assert line.decode() == row["message"]
+        assert file.read_text().splitlines()[row["line_no"] - 1] == row["message"]
+
+
+def test_the_same_night_twice_changes_nothing_but_runs(spark, night):
+    settings, _ = night
+    tables = sorted(p.parent.name for p in Path(settings.lake).glob("*/_delta_log"))
+    before = {t: (DeltaTable(f"{settings.lake}/{t}").version(), canonical(settings.lake, t)) for t in tables}
+    again = run_night(spark, settings)
+    assert again.books.read == 0
+    after = {t: (DeltaTable(f"{settings.lake}/{t}").version(), canonical(settings.lake, t)) for t in tables}
+    changed = {t for t in tables if before[t] != after[t]}
+    assert changed == {"runs"}
+
+
+def test_a_forced_redo_gives_the_same_content(spark, night, monkeypatch):
+    settings, _ = night
+    tables = ("scoped_events", "candidates", "diagnoses", "evidence", "results", "coverage", "placement")
+    before = {t: canonical(settings.lake, t) for t in tables}
+    day = T0.date()
+    run_night(spark, settings, days=(day, day))
+    assert {t: canonical(settings.lake, t) for t in tables} == before
+
+
+def canonical(lake: str, table: str) -> list[str]:
+    """Content of a table as sorted text."""
+    return sorted(repr(sorted(r.items(), key=lambda kv: kv[0])) for r in rows(lake, table))
+
+
+def test_late_evidence_re_opens_only_what_it_touches(spark, night):
+    settings, _ = night
+    late = Path(settings.landing) / "nodes/node-0118/syslog"
+    late.write_text(
+        f"{(T0 + timedelta(seconds=1)).isoformat()} node-0118 kernel: mlx5_core 0000:29:00.0 ens1f0np0: Link down\n"
+    )
+    report = run_night(spark, settings)
+    assert report.books.read == 1
+    assert report.attempts == 1
+    answer = read_answer(settings.lake, "84213", None)
+    assert answer.category == "gpu_hardware"
+
+
+def test_an_empty_landing_zone_is_a_quiet_night(spark, tmp_path):
+    (tmp_path / "landing").mkdir()
+    settings = load_settings(None, landing=str(tmp_path / "landing"), lake=str(tmp_path / "lake"))
+    report = run_night(spark, settings)
+    assert (report.books.read, report.attempts, report.diagnosed) == (0, 0, 0)

@@ -1,0 +1,128 @@
+"""Small landing zones for end-to-end tests, written line by line in the formats that the sources print."""
+
+import gzip
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+SACCT_HEADER = (
+    "Cluster|JobID|JobIDRaw|JobName|User|Account|Partition|State|ExitCode|DerivedExitCode|Submit|Start|End|ElapsedRaw"
+    "|Timelimit|NNodes|AllocTRES|NodeList|Reason|Restarts"
+)
+T0 = datetime(2026, 11, 20, 3, 14, 7, 250_000, tzinfo=UTC)
+CLOCK_BEHIND = timedelta(seconds=-30)
+
+
+class Zone:
+    """A landing zone under construction."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.sacct = [SACCT_HEADER]
+
+    def write(self, path: str, *lines: str) -> Path:
+        """A text file of whole lines."""
+        return self.write_bytes(path, "".join(f"{line}\n" for line in lines).encode())
+
+    def write_bytes(self, path: str, data: bytes) -> Path:
+        """A file as it is."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        return file
+
+    def job(self, job_id: str, state: str, start: datetime, end: datetime, nodes: str, name: str = "train") -> None:
+        """A job record."""
+        took = int((end - start).total_seconds())
+        times = "|".join(t.strftime("%Y-%m-%dT%H:%M:%S") for t in (start, start, end))
+        self.sacct.append(
+            f"alpha|{job_id}|{job_id}|{name}|u1|acct|train|{state}|1:0|1:0|{times}|{took}|1-00:00:00|3"
+            f"|cpu=96,gres/gpu=24,node=3|{nodes}|None|0"
+        )
+
+    def close(self) -> Path:
+        """Writes what was collected."""
+        self.write("scheduler/sacct.txt", *self.sacct)
+        return self.root
+
+
+def iso(t: datetime) -> str:
+    """As rsyslog writes to a file."""
+    return t.strftime("%Y-%m-%dT%H:%M:%S.%f+00:00")
+
+
+def asctime(t: datetime) -> str:
+    """As Python's logging writes."""
+    return t.strftime("%Y-%m-%d %H:%M:%S,") + f"{t.microsecond // 1000:03d}"
+
+
+def chrony(zone: Zone, node: str, offset_s: float, at: datetime) -> None:
+    """Tracking log of a node whose clock is `offset_s` ahead of true time."""
+    local = at + timedelta(seconds=offset_s)
+    rows = []
+    for minute in range(-30, 31, 10):
+        t = local + timedelta(minutes=minute)
+        rows.append(
+            f"{t:%Y-%m-%d %H:%M:%S} 10.0.0.1        3     -9.207      0.031  {offset_s:.3e} N  1  4.410e-05 "
+            f"{-offset_s:.3e}  9.870e-04  2.655e-04  1.021e-03"
+        )
+    zone.write(f"nodes/{node}/chrony-tracking.log", "=" * 60, *rows)
+
+
+def textbook(zone: Zone, job_id: str = "84213") -> None:
+    """A GPU falls off the bus at T0; its collective fails at +2 s, two peers time out at +5 s, the job ends at +8 s.
+
+    node-0103's clock is 30 s behind, so that its lines carry the earliest time.
+    """
+    at = lambda s: T0 + timedelta(seconds=s)  # noqa: E731
+    local = at(5) + CLOCK_BEHIND
+    for node, offset in (("node-0421", 0.0), ("node-0103", CLOCK_BEHIND.total_seconds()), ("node-0118", 0.0)):
+        chrony(zone, node, offset, T0)
+    zone.write(
+        "nodes/node-0421/kern.log",
+        f"{iso(at(-4000))} node-0421 kernel: NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15",
+        f"{iso(at(0))} node-0421 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, "
+        "GPU has fallen off the bus.",
+        f"{iso(at(0))} node-0421 kernel: NVRM: GPU 0000:3b:00.0: GPU serial number is 1650000000001.",
+    )
+    for rank, node, seconds, clock in (
+        (0, "node-0421", 2, T0),
+        (8, "node-0103", 5, local),
+        (16, "node-0118", 5, T0),
+    ):
+        shift = CLOCK_BEHIND if clock == local else timedelta(0)
+        steps = [f"{asctime(at(-60 + 10 * k) + shift)} - INFO - step {1500 + k} loss 2.7{k}" for k in range(6)]
+        if rank == 0:
+            last = f"{asctime(at(seconds))} - ERROR - [rank0]: RuntimeError: CUDA error: unspecified launch failure"
+        else:
+            last = (
+                f"{asctime(at(seconds) + shift)} [rank{rank}]:[E ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog "
+                "caught collective operation timeout: WorkNCCL(SeqNum=1580, OpType=ALLREDUCE, NumelIn=4661, NumelOut=4661, "
+                "Timeout(ms)=3000) ran for 3011 milliseconds before timing out."
+            )
+        zone.write(f"jobs/{job_id}/{node}/rank-{rank}.worker.log", *steps, last)
+    zone.write(
+        "scheduler/slurmctld.log",
+        f"[{at(-4000):%Y-%m-%dT%H:%M:%S}.250] sched: Allocate JobId={job_id} NodeList=node-[0103,0118,0421] #CPUs=288",
+        f"[{at(8):%Y-%m-%dT%H:%M:%S}.250] _job_complete: JobId={job_id} WEXITSTATUS 1",
+    )
+    zone.job(job_id, "FAILED", at(-4000), at(8), "node-[0103,0118,0421]")
+
+
+def healthy(zone: Zone, job_id: str) -> None:
+    """A job that ran to its end."""
+    start = T0 - timedelta(hours=3)
+    lines = [f"{asctime(start + timedelta(seconds=30 * k))} - INFO - step {k} loss 1.{k}" for k in range(20)]
+    zone.write(f"jobs/{job_id}/slurm-{job_id}.out", *lines)
+    zone.job(job_id, "COMPLETED", start, start + timedelta(minutes=11), "node-0200")
+
+
+def damaged(zone: Zone) -> None:
+    """Files that no reader can use as they are."""
+    zone.write_bytes("nodes/node-0300/kern.log", bytes(range(256)) * 64)
+    packed = gzip.compress(
+        b"".join(b"Nov 20 03:00:%02d node-0301 kernel: nothing %d\n" % (i % 60, i) for i in range(5000))
+    )
+    zone.write_bytes("nodes/node-0301/kern.log.gz", packed[: len(packed) // 2])
+    zone.write("nodes/node-0301/notes.md", "nobody reads this")
+    zone.write("metrics/broken.json", '{"status": "success", "data": {"resultType": "matrix", "result": [')
+    zone.write_bytes("jobs/84300/slurm-84300.out", b"caf\xe9 \x00 \xff\xfe step 1 loss 1.0\r\nstep 2 loss 1.0\r\n")

@@ -1,0 +1,110 @@
+"""Whatever the bytes: no reader raises, and its rows account for every unit."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firstfault.transforms.formats.registry import HEADED_FORMATS, READERS, SNAPSHOT_FORMATS
+from firstfault.transforms.formats.shapes import all_shapes
+from firstfault.transforms.staged import DROPPED, LANDED_LOG, LANDED_SAMPLE, QUARANTINED
+from tests.transforms.formats.reading import read_table, units
+from tests.transforms.formats.test_chrony import FAST_LISTED, FAST_LOG, FAST_TOLD
+from tests.transforms.formats.test_counters import ETHTOOL, LONG, PERFQUERY
+from tests.transforms.formats.test_journald import RECORD
+from tests.transforms.formats.test_kube import EVENT, JOB, NODE, POD
+from tests.transforms.formats.test_metrics import EXPOSITION, GPU, matrix
+from tests.transforms.formats.test_nvidia_smi import FINE, LOST
+from tests.transforms.formats.test_nvidia_smi import HEADER as SMI_HEADER
+from tests.transforms.formats.test_sacct import HEADER as SACCT_HEADER
+from tests.transforms.formats.test_sacct import NEW, NODE_FAIL, OLD, RUNNING, STEP
+from tests.transforms.formats.test_tables import CHANGES, TOPOLOGY
+
+DOCUMENTS = {"sacct_json", "kube", "prometheus"}
+TEXTS = sorted(READERS.keys() - DOCUMENTS)
+LINES = [hit["line"] for shape in all_shapes() for hit in shape.tests["hit"]]
+LINES += [SACCT_HEADER, NODE_FAIL, STEP, RUNNING, SMI_HEADER, FINE, LOST, json.dumps(RECORD), FAST_LOG, FAST_LISTED]
+LINES += [
+    line for text in (ETHTOOL, LONG, PERFQUERY, EXPOSITION, FAST_TOLD, CHANGES, TOPOLOGY) for line in text.splitlines()
+]
+LINES += ["", "=" * 9, "cluster,job_id,category", "z,9,storage", "link mlx5_0/1 a 1"]
+ITEMS = [
+    OLD,
+    NEW,
+    EVENT,
+    JOB,
+    NODE,
+    POD,
+    {"metric": GPU, "values": [[1, "1"], [2, "x"], []]},
+    5,
+    None,
+    [],
+    {"a": {"b": []}},
+]
+
+damage = st.sampled_from([b"", b"\xff", b"\x00", b"\r", b'"', b"|", b",", b"{", b"]", b"\\ud800"])
+line = st.one_of(st.sampled_from(LINES).map(str.encode), st.binary(max_size=30), st.text(max_size=20).map(str.encode))
+cut = st.tuples(line, st.integers(0, 400), damage).map(
+    lambda parts: parts[0][: parts[1]] + parts[2] + parts[0][parts[1] :]
+)
+end = st.sampled_from([b"\n", b"\r\n", b""])
+lines = st.tuples(st.lists(st.one_of(line, cut), max_size=12), end).map(lambda parts: b"\n".join(parts[0]) + parts[1])
+
+
+def physical(data: bytes) -> int:
+    return data.count(b"\n") + (bool(data) and not data.endswith(b"\n"))
+
+
+@pytest.mark.parametrize("source", TEXTS)
+@given(data=lines, zone=st.sampled_from(["UTC", "America/New_York", "Asia/Kathmandu"]))
+def test_text_readers_account_for_every_line(source, data, zone):
+    if source == "sacct" and data[:64].lstrip()[:1] in (b"{", b"["):
+        return
+    table = read_table(source, data, zone=zone, byte_from=3, header=SACCT_HEADER.encode())
+    assert units(table) == physical(data)
+    assert set(table["disposition"].to_pylist()) <= {LANDED_LOG, LANDED_SAMPLE, QUARANTINED, DROPPED}
+    for row in table.select(["disposition", "reason", "byte_offset", "length"]).to_pylist():
+        assert (row["reason"] is None) == row["disposition"].startswith("landed")
+        assert 3 <= row["byte_offset"] <= row["byte_offset"] + row["length"] <= 3 + len(data)
+
+
+@pytest.mark.parametrize("source", sorted(DOCUMENTS))
+@given(
+    items=st.lists(st.sampled_from(ITEMS), max_size=5),
+    at=st.integers(0, 4000),
+    dirt=damage,
+    indent=st.sampled_from([None, 1]),
+)
+def test_document_readers_never_raise(source, items, at, dirt, indent):
+    document = {"kind": "List", "jobs": items, "items": items, "data": {"result": items}}
+    data = json.dumps(document, indent=indent).encode()
+    table = read_table(source, data[:at] + dirt + data[at:])
+    assert units(table) >= min(1, len(items))
+    assert units(read_table(source, data)) >= len(items)
+
+
+@pytest.mark.parametrize("source", sorted(DOCUMENTS))
+@given(data=st.one_of(lines, st.binary(max_size=60)))
+def test_document_readers_take_any_bytes(source, data):
+    read_table(source, data)
+
+
+@pytest.mark.parametrize("source", sorted(DOCUMENTS))
+def test_deep_nesting_and_huge_numbers_are_damage(source):
+    for text in ("[" * 100_000, '{"items": ' * 50_000, f'{{"items": [{"9" * 5000}]}}', '{"jobs": [{"job_id": 1e999}]}'):
+        read_table(source, text.encode())
+
+
+def test_json_lines_of_objects_are_counted_by_line():
+    data = "\n".join([json.dumps(EVENT), "", json.dumps(POD), "{", json.dumps(JOB)]).encode()
+    assert units(read_table("kube", data)) == physical(data)
+
+
+def test_a_matrix_is_counted_by_sample():
+    text = matrix((GPU, [[1, "1"], [2, "2"]]), (GPU, [[1, "NaN"]]))
+    assert units(read_table("prometheus", text.encode())) == 3
+
+
+def test_formats_named_elsewhere_exist():
+    assert READERS.keys() >= SNAPSHOT_FORMATS | HEADED_FORMATS

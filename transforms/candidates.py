@@ -1,0 +1,142 @@
+"""candidates: every rule that can explain an attempt, with its points, before they compete."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from firstfault.transforms.contract import Table, column
+from firstfault.transforms.keys import ATTEMPT_KEY
+from firstfault.transforms.types import BOOL, DAY, DOUBLE, INT, LONG, TEXT, TEXTS, TIME
+
+CANDIDATES = Table(
+    name="candidates",
+    row="an attempt, a rule and the origin it blames",
+    fields=(
+        column("cluster", TEXT, "cluster of the attempt", required=True),
+        column("job_id", TEXT, "job", required=True),
+        column("attempt", INT, "attempt", required=True),
+        column("day", DAY, "day of the attempt"),
+        column("ruleset_version", TEXT, "hash of rules, vocabulary, catalogues, patterns, signals and scoring"),
+        column("rule_id", TEXT, "rule", required=True),
+        column("status", TEXT, "status of the rule: only stable and experimental ones of the live track decide"),
+        column("category", TEXT, "root-cause category", required=True),
+        column("outcome", TEXT, "how the attempt ended, where the rule knows"),
+        column("origin_scope", TEXT, "gpu, node, port, rank, rack, power_domain, filesystem, scheduler or job"),
+        column("origin", TEXTS, "names, sorted", required=True),
+        column("origin_nodes", TEXTS, "nodes the origin lies on"),
+        column("t0", TIME, "corrected time of the anchor"),
+        column("t0_low", TIME, "earliest"),
+        column("t0_high", TIME, "latest"),
+        column("clock_error_s", DOUBLE, "error of the anchor's clock"),
+        column("anchor_node", TEXT, "node of the anchor"),
+        column("anchor_type", TEXT, "event type of the anchor"),
+        column("anchor_role", TEXT, "role of the anchor"),
+        column("anchor_code", TEXT, "code of the anchor"),
+        column("anchor_device", TEXT, "device of the anchor"),
+        column("anchor_count", LONG, "records of the anchor"),
+        column("anchor_nodes", TEXTS, "nodes with the anchor's event"),
+        column("event_ids", TEXTS, "anchor and supporting events, sorted"),
+        column("clause_points", DOUBLE, "points from clauses"),
+        column("points", DOUBLE, "base and clauses, less penalties"),
+        column("base", DOUBLE, "points of the rule itself"),
+        column("cap", DOUBLE, "highest confidence of the rule"),
+        column("specificity", INT, "how much the rule asks for, and how much of it was found"),
+        column("undecided", BOOL, "a required clause holds possibly, not certainly"),
+        column("coverage", DOUBLE, "share of the attempt's symptoms that it explains and precedes"),
+        column("missing", TEXTS, "sources that a clause needed and that were not delivered"),
+        column("is_winner", BOOL, "decides the diagnosis"),
+        column(
+            "why_lost",
+            TEXT,
+            "later, explained_by, less_specific, covers_less, source_missing, undecidable_order, low_points",
+        ),
+    ),
+    keys=(*ATTEMPT_KEY, "ruleset_version", "rule_id", "origin"),
+    partitions=("day",),
+    keep_days=120,
+)
+
+TEARDOWN_PENALTY = 3.0
+"""A teardown event may anchor a rule, but any other explanation should win."""
+
+
+def evaluate(
+    anchors: DataFrame, rules: DataFrame, clauses: DataFrame, found: DataFrame, covered: DataFrame
+) -> DataFrame:
+    """One row per (attempt, rule, origin) whose required clauses hold and that nothing excludes.
+
+    Args:
+        anchors: Anchors with origin and attempt keys.
+        rules: Rows of `rule_tables.RULES`.
+        clauses: Rows of `rule_tables.CLAUSES`.
+        found: Result of `probes.probe`.
+        covered: uid, kinds (array of sources delivered throughout).
+    """
+    started = anchors.join(F.broadcast(rules), "spec_id").where(
+        (F.col("n") >= F.col("min_count")) & ((F.col("min_nodes") <= 1) | (F.size("nodes") >= F.col("min_nodes")))
+    )
+    asked = started.select("uid", "spec_id", "entity", "rule_id").join(F.broadcast(clauses), "rule_id")
+    known = asked.join(found, ["uid", "spec_id", "entity", "probe_id"], "left").join(covered, "uid", "left")
+    judged = known.select("uid", "entity", "rule_id", *_judgement())
+    verdicts = judged.groupBy("uid", "entity", "rule_id").agg(
+        F.min((~F.col("fails")).cast("int")).alias("_passes"),
+        F.sum("points").alias("clause_points"),
+        F.sum("matched").alias("_matched"),
+        F.max("undecided").alias("undecided"),
+        F.array_sort(F.array_distinct(F.flatten(F.collect_list("ids")))).alias("_ids"),
+        F.array_sort(F.collect_set("lacks")).alias("missing"),
+    )
+    scored = started.join(verdicts, ["uid", "entity", "rule_id"], "left").where("coalesce(_passes, 1) = 1")
+    return scored.select(*_scored_columns())
+
+
+def _judgement() -> list[Column]:
+    """Per clause: does it fail the rule, how many points, which events, which source it lacked."""
+    kind = F.col("kind")
+    possible, certain = F.coalesce("possible", F.lit(0)), F.coalesce("certain", F.lit(0))
+    enough_nodes = F.size(F.coalesce("nodes", F.array())) >= F.col("min_nodes")
+    needs_nodes = F.col("min_nodes") > 1
+    is_possible = (possible >= F.col("min_events")) & (~needs_nodes | enough_nodes)
+    is_certain = (certain >= F.col("min_events")) & is_possible
+    delivered = F.array_contains(F.coalesce("kinds", F.array()), F.col("needs_coverage"))
+    absent = (kind == "absence") & (possible == 0) & delivered
+    holds = F.when(kind == "absence", absent).otherwise(is_possible)
+    fails = F.when(kind == "unless", is_certain).when(F.col("required"), ~holds).otherwise(F.lit(False))
+    full = F.when(kind == "absence", absent).otherwise(is_certain)
+    points = F.when(kind == "unless", 0.0).when(full, F.col("weight")).when(holds, F.col("weight") / 2).otherwise(0.0)
+    return [
+        F.coalesce(fails, F.lit(False)).alias("fails"),
+        points.alias("points"),
+        (holds & (kind != "unless")).cast("int").alias("matched"),
+        (F.col("required") & holds & ~full).alias("undecided"),
+        F.when(holds & (kind == "support"), F.transform("events", lambda e: e["event_id"]))
+        .otherwise(F.array().cast("array<string>"))
+        .alias("ids"),
+        F.when((kind == "absence") & ~delivered, F.col("needs_coverage")).alias("lacks"),
+    ]
+
+
+def _scored_columns() -> list[Column]:
+    clause_points = F.coalesce("clause_points", F.lit(0.0))
+    penalty = F.when(F.col("first.role") == "teardown", TEARDOWN_PENALTY).otherwise(0.0)
+    none = F.array().cast("array<string>")
+    return [
+        *(F.col(k) for k in (*ATTEMPT_KEY, "day", "uid", "rule_id", "status", "category", "outcome")),
+        *(F.col(k) for k in ("origin_scope", "origin", "origin_nodes", "base", "cap")),
+        F.col("first.t").alias("t0"),
+        F.col("first.t_low").alias("t0_low"),
+        F.col("first.t_high").alias("t0_high"),
+        F.col("first.clock_error_s").alias("clock_error_s"),
+        F.col("first.node").alias("anchor_node"),
+        F.col("first.event_type").alias("anchor_type"),
+        F.col("first.role").alias("anchor_role"),
+        F.col("first.code").alias("anchor_code"),
+        F.col("first.device").alias("anchor_device"),
+        F.col("n").alias("anchor_count"),
+        F.col("nodes").alias("anchor_nodes"),
+        F.array_sort(F.array_union("event_ids", F.coalesce("_ids", none))).alias("event_ids"),
+        F.round(clause_points, 3).alias("clause_points"),
+        F.round(F.col("base") + clause_points - penalty, 3).alias("points"),
+        (F.col("specificity") + F.coalesce("_matched", F.lit(0))).alias("specificity"),
+        F.coalesce("undecided", F.lit(False)).alias("undecided"),
+        F.coalesce("missing", none).alias("missing"),
+    ]

@@ -1,0 +1,242 @@
+"""events: one typed event per matched record, bursts folded, on corrected time with its interval.
+
+Decision 2026-11-29: events are rewritten by day (replaceWhere), not appended: a better clock then corrects events that
+landed before it, and a night that was cut short cannot double them.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from firstfault.transforms.contract import Table, column
+from firstfault.transforms.hostlist import hosts
+from firstfault.transforms.keys import id_column
+from firstfault.transforms.types import DAY, DOUBLE, INT, LONG, TEXT, TEXT_MAP, TIME
+
+PROGRESS_BURST_S = 300
+"""Progress marks fold within five minutes, so that silence after the last one stays visible."""
+NODES_PER_RECORD = 1000
+
+EVENTS = Table(
+    name="events",
+    row="one typed event; repeats within the type's gap are folded into it",
+    fields=(
+        column("event_id", TEXT, "hash of stream, offset, type and ordinal", required=True),
+        column("day", DAY, "UTC day of t", required=True),
+        column("cluster", TEXT, "cluster of the stream", required=True),
+        column("job_id", TEXT, "home of the record: a job, or _node, _net, _cluster", required=True),
+        column("attempt_hint", INT, "attempt named by the path"),
+        column("event_type", TEXT, "word of the vocabulary", required=True),
+        column("t", TIME, "corrected time: middle of the interval"),
+        column("t_low", TIME, "earliest true time"),
+        column("t_high", TIME, "latest true time"),
+        column("t_raw", TIME, "time as written"),
+        column("t_last", TIME, "corrected time of the last repeat"),
+        column("time_basis", TEXT, "how t_raw was known"),
+        column("clock_error_s", DOUBLE, "part of the interval that the node's clock accounts for"),
+        column("node", TEXT, "node the event speaks of"),
+        column("device", TEXT, "PCI id"),
+        column("port", TEXT, "switch:port or node/hca/1"),
+        column("rank", INT, "global rank"),
+        column("code", TEXT, "value of the type's key attribute"),
+        column("class", TEXT, "class of the code in its catalogue"),
+        column("role", TEXT, "initiating, cascade, teardown, confirmation, progress or context"),
+        column("category", TEXT, "what it would mean as an origin"),
+        column("count", LONG, "records folded into it"),
+        column("attrs", TEXT_MAP, "attributes by name"),
+        column("source", TEXT, "format of the source"),
+        column("stream_id", TEXT, "raw pointer: stream"),
+        column("byte_offset", LONG, "raw pointer: offset"),
+        column("file", TEXT, "raw pointer: file"),
+        column("line_no", LONG, "raw pointer: line"),
+        column("text", TEXT, "the line, at most 400 characters"),
+        column("pattern_id", TEXT, "pattern or signal that found it"),
+        column("t_prev", TIME, "written time before an untimed record"),
+        column("t_next", TIME, "written time after an untimed record"),
+        column("file_time", TIME, "time of the file"),
+        column("t_raw_last", TIME, "time as written of the last repeat"),
+    ),
+    keys=("event_id",),
+    partitions=("day",),
+    keep_days=120,
+)
+
+_PLACED = {"day", "t", "t_low", "t_high", "t_last", "clock_error_s"}
+FOUND_COLUMNS = [c for c in EVENTS.columns if c not in _PLACED]
+"""What is known of an event before it is placed in time."""
+TEXT_CHARS = 400
+
+
+def extract_events(staged: DataFrame, vocabulary: DataFrame, catalogues: DataFrame) -> DataFrame:
+    """One row per event found in the batch (`FOUND_COLUMNS`), bursts folded.
+
+    Args:
+        staged: The batch in flight.
+        vocabulary: event_type, scope, role, category, gap_s, key, catalogue.
+        catalogues: catalogue, code, class, role, category.
+    """
+    hits = staged.where(F.size("hits") > 0).select("*", F.explode("hits").alias("hit"))
+    return fold_bursts(judge(_spread_nodes(_found(hits)), vocabulary, catalogues))
+
+
+def _found(hits: DataFrame) -> DataFrame:
+    attrs = F.col("hit.attrs")
+    node = F.coalesce("hit.node", "node")
+    port = F.coalesce("hit.port", "port", F.concat_ws("/", node, attrs["hca"], F.lit("1")))
+    named_port = F.when(F.col("hit.port").isNotNull() | F.col("port").isNotNull() | attrs["hca"].isNotNull(), port)
+    return hits.select(
+        "cluster",
+        "job_id",
+        "attempt_hint",
+        F.col("hit.event_type").alias("event_type"),
+        F.col("event_time").alias("t_raw"),
+        "time_basis",
+        node.alias("node"),
+        F.coalesce("hit.device", "device").alias("device"),
+        named_port.alias("port"),
+        F.coalesce("hit.rank", "rank").alias("rank"),
+        attrs.alias("attrs"),
+        "source",
+        "stream_id",
+        "byte_offset",
+        "file",
+        "line_no",
+        F.substring("message", 1, TEXT_CHARS).alias("text"),
+        F.col("hit.pattern_id").alias("pattern_id"),
+        F.col("hit.ordinal").alias("_ordinal"),
+        "t_prev",
+        "t_next",
+        "file_time",
+    )
+
+
+def _spread_nodes(found: DataFrame) -> DataFrame:
+    """A record that names several nodes becomes an event of each."""
+    listed = F.col("node").isNull() & F.col("attrs")["nodes"].isNotNull()
+    named = found.where(listed).withColumn("_nodes", hosts(F.col("attrs")["nodes"]))
+    spread = named.select("*", F.posexplode_outer("_nodes").alias("_i", "_node"))
+    each = spread.select(
+        *(F.col("_node").alias("node") if c == "node" else F.col(c) for c in found.columns if c != "_ordinal"),
+        (F.col("_ordinal") * NODES_PER_RECORD + F.coalesce("_i", F.lit(0)) + 1).alias("_ordinal"),
+    )
+    return found.where(~listed).unionByName(each)
+
+
+def judge(found: DataFrame, vocabulary: DataFrame, catalogues: DataFrame) -> DataFrame:
+    """The events with code, class, role and category: the catalogue's word on the code, else the vocabulary's."""
+    words = vocabulary.select(
+        "event_type",
+        F.col("role").alias("_role"),
+        F.col("category").alias("_category"),
+        "gap_s",
+        "key",
+        F.col("catalogue").alias("_catalogue"),
+    )
+    known = catalogues.select(
+        F.col("catalogue").alias("_catalogue"),
+        "code",
+        "class",
+        F.col("role").alias("_code_role"),
+        F.col("category").alias("_code_category"),
+    )
+    coded = found.join(F.broadcast(words), "event_type").withColumn("code", F.col("attrs")[F.col("key")])
+    return (
+        coded.join(F.broadcast(known), ["_catalogue", "code"], "left")
+        .withColumn("role", F.coalesce("_code_role", "_role"))
+        .withColumn("category", F.coalesce("_code_category", "_category"))
+        .drop("_role", "_category", "_code_role", "_code_category", "_catalogue", "key")
+    )
+
+
+def fold_bursts(judged: DataFrame) -> DataFrame:
+    """One row per burst: repeats of one type, place and code in a stream whose gap is at most `gap_s`.
+
+    Args:
+        judged: Events with `gap_s`, `_ordinal` and raw pointers.
+    """
+    key = ["stream_id", "event_type", "node", "device", "port", "rank", "code", "_ordinal"]
+    order = Window.partitionBy(*key).orderBy("byte_offset")
+    time = F.coalesce("t_raw", "t_prev").cast("double")
+    far = time - F.lag(time).over(order) > F.col("gap_s")
+    next_slot = (F.col("role") == "progress") & (
+        F.floor(time / PROGRESS_BURST_S) != F.floor(F.lag(time).over(order) / PROGRESS_BURST_S)
+    )
+    starts = F.coalesce((far | next_slot).cast("int"), F.lit(0))
+    bursts = judged.withColumn("_starts", starts).withColumn("_burst", F.sum("_starts").over(order))
+    first = F.min_by(F.struct(*judged.columns), "byte_offset").alias("first")
+    last = F.max(F.coalesce("t_raw", "t_prev")).alias("t_raw_last")
+    folded = bursts.groupBy(*(F.col(k).alias(f"_{k}") for k in key), "_burst").agg(
+        first, F.count("*").alias("count"), last, F.max("t_next").alias("_next")
+    )
+    return folded.select(
+        id_column(
+            F.col("first.stream_id"),
+            F.col("first.byte_offset"),
+            F.col("first.event_type"),
+            F.col("first._ordinal"),
+        ).alias("event_id"),
+        *(F.col(f"first.{c}").alias(c) for c in FOUND_COLUMNS if c not in {"event_id", "count", "t_raw_last"}),
+        "count",
+        "t_raw_last",
+    )
+
+
+def place_in_time(found: DataFrame, offsets: DataFrame, windows: DataFrame, unwitnessed_error_s: float) -> DataFrame:
+    """The events table: every event with [t_low, t_high] on true time.
+
+    A timed event is its written time less the clock's offset, plus or minus the clock's error, plus the resolution
+    of its stamp. An untimed one lies between its timed neighbours; where it has none, within its job's window.
+
+    Args:
+        found: Events of `FOUND_COLUMNS`.
+        offsets: cluster, node, t_from, t_to, offset_s, error_s (`clock_offsets.best_offsets`).
+        windows: cluster, job_id, start, end of each job with own streams.
+        unwitnessed_error_s: Error of a clock that no witness speaks of.
+    """
+    clocked = _with_clock(found, offsets, unwitnessed_error_s)
+    bounded = clocked.join(
+        F.broadcast(windows.select("cluster", "job_id", F.col("start").alias("_start"), F.col("end").alias("_end"))),
+        ["cluster", "job_id"],
+        "left",
+    )
+    low, high = _interval()
+    middle = F.timestamp_micros(((F.unix_micros("t_low") + F.unix_micros("t_high")) / 2).cast("bigint"))
+    placed = bounded.withColumns({"t_low": low, "t_high": high}).withColumn("t_high", F.greatest("t_low", "t_high"))
+    last = _shift(F.col("t_raw_last"), -F.col("_offset"))
+    return EVENTS.conform(
+        placed.withColumn("t", middle)
+        .withColumn("t_last", F.greatest("t", F.coalesce(last, F.col("t"))))
+        .withColumn("day", F.to_date("t"))
+    )
+
+
+def _with_clock(found: DataFrame, offsets: DataFrame, unwitnessed_error_s: float) -> DataFrame:
+    at = F.coalesce("t_raw", "t_prev", "file_time")
+    hits = found.withColumn("_at", at).join(
+        F.broadcast(offsets).alias("o"),
+        (F.col("o.cluster") == found["cluster"])
+        & (F.col("o.node") == found["node"])
+        & (F.col("_at") >= F.col("o.t_from"))
+        & (F.col("_at") < F.col("o.t_to")),
+        "left",
+    )
+    return hits.select(
+        *(found[c] for c in found.columns),
+        F.coalesce("o.offset_s", F.lit(0.0)).alias("_offset"),
+        F.coalesce("o.error_s", F.lit(unwitnessed_error_s)).alias("clock_error_s"),
+    )
+
+
+def _interval() -> tuple[Column, Column]:
+    """Earliest and latest true time from the written times, the clock and the job's window."""
+    whole_second = F.unix_micros("t_raw") % 1_000_000 == 0
+    resolution_s = F.when(whole_second & ~F.col("time_basis").isin("sample_window", "file_time"), 1.0).otherwise(0.0)
+    early, late = -F.col("_offset") - F.col("clock_error_s"), -F.col("_offset") + F.col("clock_error_s")
+    timed_low, timed_high = _shift(F.col("t_raw"), early), _shift(F.col("t_raw"), late + resolution_s)
+    sampled_low = F.when(F.col("time_basis") == "sample_window", _shift(F.col("t_prev"), early))
+    after = F.coalesce(_shift(F.col("t_prev"), early), F.col("_start"), F.col("file_time"))
+    before = F.coalesce(_shift(F.col("t_next"), late), F.greatest("_end", after), F.col("file_time"))
+    return F.coalesce(sampled_low, timed_low, after), F.coalesce(timed_high, before)
+
+
+def _shift(time: Column, seconds: Column) -> Column:
+    return F.timestamp_micros(F.unix_micros(time) + (seconds * 1_000_000).cast("bigint"))

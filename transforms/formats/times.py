@@ -1,0 +1,42 @@
+"""Times of single records, and the words for how a time is known."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+ZONED, ASSUMED_ZONE, NO_YEAR, NO_DATE = "zoned", "assumed_zone", "no_year", "no_date"
+BOOT_RELATIVE, EPOCH, FILE_TIME, NEIGHBOUR, NONE = "boot_relative", "epoch", "file_time", "neighbour", "none"
+
+SECOND_US = 1_000_000
+DAY_US = 86_400 * SECOND_US
+YEAR_US = 365.2425 * DAY_US
+LAST_SECOND = 4_102_444_800  # 2100-01-01: later stamps are damage
+_LAST_US = LAST_SECOND * SECOND_US
+
+
+def to_micros(moment: datetime) -> int:
+    """Microseconds since the epoch; a naive time is UTC."""
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def parse_time(text: str | None, zone: str) -> tuple[int, str] | None:
+    """One ISO-like stamp of a structured record: UTC microseconds and basis, or None."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text.strip().replace("/", "-").replace(",", "."))
+    except (ValueError, OverflowError):
+        return None
+    basis = ZONED if moment.tzinfo else ASSUMED_ZONE
+    micros = to_micros(moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone)))
+    return (micros, basis) if 0 <= micros < _LAST_US else None
+
+
+def epoch_micros(value: object, scale: int = SECOND_US) -> int | None:
+    """An epoch number, as number or text, in microseconds; 0, absurd or unreadable gives None."""
+    try:
+        number = float(str(value)) if scale == SECOND_US else int(str(value))
+        micros = round(number * scale)
+    except (ValueError, OverflowError):
+        return None
+    return micros if 0 < micros < _LAST_US else None

@@ -1,0 +1,70 @@
+"""placement: which rank of an attempt ran where, as its own logs show it."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from firstfault.transforms.contract import Table, column
+from firstfault.transforms.keys import ATTEMPT_KEY
+from firstfault.transforms.types import DAY, INT, TEXT
+
+PLACEMENT = Table(
+    name="placement",
+    row="a rank of an attempt",
+    fields=(
+        column("cluster", TEXT, "cluster of the attempt", required=True),
+        column("job_id", TEXT, "job", required=True),
+        column("attempt", INT, "attempt", required=True),
+        column("day", DAY, "day of the attempt"),
+        column("rank", INT, "global rank", required=True),
+        column("node", TEXT, "node it ran on"),
+        column("device", TEXT, "PCI id of its GPU, when an initialisation line says it"),
+        column("basis", TEXT, "path, or init_line where the communicator said it"),
+    ),
+    keys=("cluster", "job_id", "attempt", "rank"),
+    partitions=("day",),
+    keep_days=120,
+)
+
+
+def build_placement(seen: DataFrame, own_events: DataFrame, attempts: DataFrame) -> DataFrame:
+    """One row per rank of an attempt.
+
+    Args:
+        seen: cluster, job_id, attempt_hint, rank, node of the log streams.
+        own_events: scoped events of relation `own`, whose `comm.init_complete` names rank, node and bus id.
+        attempts: attempts to place.
+    """
+    key = list(ATTEMPT_KEY)
+    by_path = (
+        attempts.select(*key, "day", "source_cluster", "nodes")
+        .join(seen.withColumnRenamed("cluster", "source_cluster"), ["source_cluster", "job_id"])
+        .where("rank is not null and (attempt_hint is null or attempt_hint = attempt)")
+        .select(
+            *key,
+            "day",
+            "rank",
+            _known_node("node"),
+            F.lit(None).cast("string").alias("device"),
+            F.lit(0).alias("_p"),
+        )
+    )
+    by_line = own_events.where("event_type = 'comm.init_complete' and rank is not null").select(
+        *key, "day", "rank", "node", "device", F.lit(1).alias("_p")
+    )
+    said = by_path.unionByName(by_line)
+    rows = said.groupBy(*key, "day", "rank").agg(
+        _best("node").alias("node"),
+        _best("device").alias("device"),
+        F.when(F.max("_p") == 1, "init_line").otherwise("path").alias("basis"),
+    )
+    return PLACEMENT.conform(rows)
+
+
+def _best(name: str) -> Column:
+    """The value of the most telling source that has one."""
+    return F.max_by(name, F.when(F.col(name).isNotNull(), F.struct("_p", name)))
+
+
+def _known_node(name: str) -> Column:
+    """The stream's node; a single-node attempt needs none in the path."""
+    return F.coalesce(F.col(name), F.when(F.size("nodes") == 1, F.col("nodes")[0])).alias("node")

@@ -1,0 +1,135 @@
+"""Probes: what stands around each anchor.
+
+Found by equality on (scope, selector, kind, key, time bucket) and then
+filtered by interval; there is no OR and no inequality-only join.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from firstfault.transforms.selection import relation_keys
+
+EVERYWHERE = "*"
+"""Scope key of relations that look beyond the attempt."""
+BEYOND_ATTEMPT = ("cluster", "other_jobs_node", "other_jobs_device", "workload", "user")
+WIDE = -1
+"""Bucket of events whose interval is wider than a bucket: they are looked at one by one, for every window."""
+KEPT_EVENTS = 5
+MAX_SLOTS = 5000
+"""Bound of the buckets that one anchor may touch, whatever its interval."""
+
+
+def fold(tagged: DataFrame, probes: DataFrame, *, beyond: bool) -> DataFrame:
+    """One row per (scope, selector, kind, key, bucket): how many records, on which nodes, between which times.
+
+    Args:
+        tagged: Tagged events with places; scoped ones with `uid`, or (beyond) those of the whole lake with `home`.
+        probes: Rows of `rule_tables.PROBES`.
+        beyond: Whether these events serve the relations that look beyond the attempt.
+    """
+    is_beyond = F.col("kind").isin(*BEYOND_ATTEMPT)
+    wanted = probes.where(is_beyond if beyond else ~is_beyond)
+    kinds = F.broadcast(wanted.select("selector_id", "kind", "kind_arg", "bucket_s").distinct())
+    keyed = tagged.join(kinds, "selector_id").withColumn(
+        "key", F.explode(relation_keys(F.col("kind"), F.col("kind_arg")))
+    )
+    wide = F.col("t_high").cast("double") - F.col("t_low").cast("double") > F.col("bucket_s")
+    slot = F.when(wide, WIDE).otherwise(F.floor(F.col("t").cast("double") / F.col("bucket_s"))).cast("bigint")
+    by_node = F.when(F.col("kind") == "job_other_nodes", F.coalesce("node", F.lit("")))
+    error = F.col("clock_error_s")
+    low, high = F.col("t_low").cast("double"), F.col("t_high").cast("double")
+    grouped = keyed.groupBy(
+        (F.lit(EVERYWHERE) if beyond else F.col("uid")).alias("scope_key"),
+        "selector_id",
+        "kind",
+        F.coalesce("kind_arg", F.lit("")).alias("kind_arg"),
+        "key",
+        "bucket_s",
+        slot.alias("bucket"),
+        F.when(wide, F.col("event_id")).alias("_alone"),
+        by_node.alias("fold_node"),
+        (F.col("home") if beyond else F.lit(None).cast("string")).alias("home"),
+    )
+    return grouped.agg(
+        F.sum("count").alias("n"),
+        F.array_sort(F.collect_set("node")).alias("nodes"),
+        F.min(low).alias("low"),
+        F.max(high).alias("high"),
+        F.min(low + error).alias("near_low"),
+        F.max(high - error).alias("near_high"),
+        F.slice(F.array_sort(F.collect_set(F.struct("t", "event_id"))), 1, KEPT_EVENTS).alias("events"),
+    ).drop("_alone")
+
+
+def probe(anchors: DataFrame, spec_probes: DataFrame, probes: DataFrame, folds: DataFrame) -> DataFrame:
+    """One row per (uid, spec_id, entity, probe_id) that found anything: records possible and certain, nodes, events.
+
+    Two times of one node share its clock, so the clock's error does not count between them.
+
+    Args:
+        anchors: Anchors with `uid`, `first`, `home` (cluster and job), `window_from`, `window_to`.
+        spec_probes: Which probes an anchor needs.
+        probes: Rows of `rule_tables.PROBES`.
+        folds: Union of `fold` within and beyond the attempts.
+    """
+    needs = (
+        anchors.select(
+            "uid",
+            "spec_id",
+            "entity",
+            "home",
+            "window_from",
+            "window_to",
+            "source_cluster",
+            "workload_key",
+            "user",
+            "first.*",
+        )
+        .join(F.broadcast(spec_probes.join(probes, "probe_id")), "spec_id")
+        .withColumn("key", F.explode(relation_keys(F.col("kind"), F.col("kind_arg"))))
+        .withColumn("bucket", F.explode(_slots()))
+        .withColumn("scope_key", F.when(F.col("kind").isin(*BEYOND_ATTEMPT), EVERYWHERE).otherwise(F.col("uid")))
+    )
+    on = ["scope_key", "selector_id", "kind", "kind_arg", "key", "bucket_s", "bucket"]
+    found = needs.withColumn("kind_arg", F.coalesce("kind_arg", F.lit(""))).alias("a").join(folds.alias("f"), on)
+    possible, certain = _holds()
+    kept = found.where(possible & _not_excluded())
+    return kept.groupBy("uid", "spec_id", "entity", "probe_id").agg(
+        F.sum("f.n").alias("possible"),
+        F.sum(F.when(certain, F.col("f.n")).otherwise(0)).alias("certain"),
+        F.array_distinct(F.flatten(F.collect_list("f.nodes"))).alias("nodes"),
+        F.slice(F.array_sort(F.array_distinct(F.flatten(F.collect_list("f.events")))), 1, KEPT_EVENTS).alias("events"),
+    )
+
+
+def _slots() -> Column:
+    """Buckets that the window of an anchor touches, and the one of wide events."""
+    low = F.col("t_low").cast("double") + F.col("lo_s")
+    high = F.col("t_high").cast("double") + F.col("hi_s")
+    first = F.floor(low / F.col("bucket_s")).cast("bigint") - 1
+    last = F.floor(high / F.col("bucket_s")).cast("bigint") + 1
+    return F.array_union(F.sequence(first, F.least(last, first + MAX_SLOTS)), F.array(F.lit(WIDE).cast("bigint")))
+
+
+def _holds() -> tuple[Column, Column]:
+    """Whether the window clause holds for some, and for all, times inside both intervals."""
+    same_clock = F.col("kind").isin("node", "device")
+    error = F.when(same_clock, F.col("a.clock_error_s")).otherwise(0.0)
+    a_low = F.col("a.t_low").cast("double") + error
+    a_high = F.greatest(a_low, F.col("a.t_high").cast("double") - error)
+    low = F.when(same_clock, F.col("f.near_low")).otherwise(F.col("f.low"))
+    high = F.greatest(low, F.when(same_clock, F.col("f.near_high")).otherwise(F.col("f.high")))
+    possible = (high - a_low >= F.col("lo_s")) & (low - a_high <= F.col("hi_s"))
+    certain = (low - a_high >= F.col("lo_s")) & (high - a_low <= F.col("hi_s"))
+    return possible, certain
+
+
+def _not_excluded() -> Column:
+    """`job_other_nodes` leaves out the anchor's node, cross-job relations the anchor's own job and window."""
+    other_node = F.col("f.fold_node").isNull() | ~F.col("f.fold_node").eqNullSafe(F.coalesce("a.node", F.lit("")))
+    other_job = F.col("f.home").isNull() | (F.col("kind") == "cluster") | (F.col("f.home") != F.col("a.home"))
+    outside = ~F.col("kind").isin("other_jobs_node", "other_jobs_device") | (
+        (F.col("f.high") < F.col("a.window_from").cast("double"))
+        | (F.col("f.low") > F.coalesce(F.col("a.window_to").cast("double"), F.lit(0.0)))
+    )
+    return other_node & other_job & outside

@@ -1,0 +1,84 @@
+"""The compiled rule set as small tables, joined with all attempts at once; no rule is ever looped over."""
+
+from pyspark.sql.types import ArrayType, StructType
+
+from firstfault.transforms.contract import column
+from firstfault.transforms.types import BOOL, DOUBLE, INT, TEXT, TEXTS, struct_of
+
+PREDICATE = struct_of(field=TEXT, op=TEXT, texts=TEXTS, number=DOUBLE)
+
+SELECTORS = StructType(
+    [
+        column("selector_id", INT, "distinct (event, where) of anchors and clauses"),
+        column("event_type", TEXT, "one row per event type that the selector's glob names"),
+        column("predicates", ArrayType(PREDICATE), "tests on attributes; all must hold"),
+    ]
+)
+SPECS = StructType(
+    [
+        column("spec_id", INT, "distinct (selector, blame) of anchors"),
+        column("selector_id", INT, "events it starts from"),
+        column("blame", TEXT, "device, node, port, rank, attr, silent, behind, common, scheduler or job"),
+        column("blame_arg", TEXT, "attribute of `attr`, level of `common`"),
+        column("scope", TEXT, "origin scope"),
+    ]
+)
+RULES = StructType(
+    [
+        column("rule_id", TEXT, "file name"),
+        column("title", TEXT, "what it finds"),
+        column("status", TEXT, "experimental, test, stable or deprecated"),
+        column("category", TEXT, "root-cause category"),
+        column("outcome", TEXT, "how the attempt ended, where the rule knows better than the scheduler"),
+        column("spec_id", INT, "anchor and blame"),
+        column("min_count", INT, "records that the anchor needs"),
+        column("min_nodes", INT, "nodes that the anchor needs"),
+        column("base", DOUBLE, "points before any clause"),
+        column("cap", DOUBLE, "highest confidence it may reach"),
+        column("specificity", INT, "how much it asks for"),
+        column("settle", TEXT, "what would settle it when it is not sure"),
+        column("conclusion_en", TEXT, "template"),
+        column("conclusion_zh", TEXT, "template"),
+        column("action_en", TEXT, "template"),
+        column("action_zh", TEXT, "template"),
+    ]
+)
+PROBES = StructType(
+    [
+        column("probe_id", INT, "distinct (selector, relation, window) of clauses"),
+        column("selector_id", INT, "events looked for"),
+        column(
+            "kind",
+            TEXT,
+            "what the key names: device, node, port, switch, rack, power_domain, filesystem, job, ...",
+        ),
+        column("kind_arg", TEXT, "attribute of attr:<name>"),
+        column("lo_s", DOUBLE, "window from, relative to the anchor"),
+        column("hi_s", DOUBLE, "window to"),
+        column("bucket_s", INT, "width of the time buckets it is joined by"),
+    ]
+)
+CLAUSES = StructType(
+    [
+        column("rule_id", TEXT, "rule"),
+        column("clause_no", INT, "position in the rule"),
+        column("kind", TEXT, "support, unless or absence"),
+        column("probe_id", INT, "what is looked for"),
+        column("min_events", INT, "records needed"),
+        column("min_nodes", INT, "nodes needed"),
+        column("required", BOOL, "the rule fails without it"),
+        column("weight", DOUBLE, "points when it holds for certain; half when it possibly holds"),
+        column("needs_coverage", TEXT, "source that must have been delivered for an absence to count"),
+    ]
+)
+SPEC_PROBES = StructType([column("spec_id", INT, "anchor"), column("probe_id", INT, "looked for around it")])
+EXPLAINS = StructType([column("rule_id", TEXT, "rule"), column("event_type", TEXT, "symptom that it explains")])
+TABLES = {
+    "selectors": SELECTORS,
+    "specs": SPECS,
+    "rules": RULES,
+    "probes": PROBES,
+    "clauses": CLAUSES,
+    "spec_probes": SPEC_PROBES,
+    "explains": EXPLAINS,
+}

@@ -1,0 +1,103 @@
+"""Selection: events with what they stand next to, tagged with the selectors of the rules in one pass."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+_COLUMN_FIELDS = ("class", "role", "category", "node", "rank", "source", "relation", "code", "count")
+
+
+def with_places(events: DataFrame, topology: DataFrame) -> DataFrame:
+    """The events with the keys by which they may be related: ports, switches, rack, power domain, file system.
+
+    Args:
+        events: Events with source_cluster, node, device, port and attrs.
+        topology: HCAs of nodes.
+    """
+    hcas = topology.withColumnRenamed("cluster", "source_cluster")
+    by_node = F.broadcast(
+        hcas.groupBy("source_cluster", "node").agg(
+            F.array_sort(F.collect_set("leaf_port")).alias("_node_ports"),
+            F.array_sort(F.collect_set("switch")).alias("_node_switches"),
+            F.max("rack").alias("_rack"),
+            F.max("power_domain").alias("_power_domain"),
+        )
+    )
+    leaf = hcas.select("source_cluster", F.col("hca_port").alias("port"), F.col("leaf_port").alias("_leaf"))
+    placed = events.join(by_node, ["source_cluster", "node"], "left").join(
+        F.broadcast(leaf.dropDuplicates(["source_cluster", "port"])), ["source_cluster", "port"], "left"
+    )
+    named_port = F.coalesce("_leaf", "port")
+    of_switch = F.when(~named_port.contains("/"), F.substring_index(named_port, ":", 1))
+    path = F.coalesce(F.col("attrs")["mount"], F.regexp_extract(F.col("attrs")["path"], r"^(/[^/\s]+)", 1))
+    return placed.withColumns(
+        {
+            "_device": F.concat_ws("/", "node", "device"),
+            "_ports": F.when(named_port.isNotNull(), F.array(named_port)).otherwise(
+                F.coalesce("_node_ports", F.array())
+            ),
+            "_switches": F.when(of_switch.isNotNull(), F.array(of_switch)).otherwise(
+                F.coalesce("_node_switches", F.array())
+            ),
+            "_filesystem": F.nullif(F.coalesce(path, F.col("attrs")["server"], F.col("attrs")["fs"]), F.lit("")),
+        }
+    ).drop("_node_ports", "_node_switches", "_leaf")
+
+
+def tag(events: DataFrame, selectors: DataFrame) -> DataFrame:
+    """One row per event and selector that it satisfies.
+
+    Args:
+        events: Events with `with_places` columns.
+        selectors: Rows of `rule_tables.SELECTORS`.
+    """
+    paired = events.join(F.broadcast(selectors), "event_type")
+    return paired.where(F.forall("predicates", _holds)).drop("predicates")
+
+
+def _holds(predicate: Column) -> Column:
+    """Whether one test holds for the event of the row; a missing attribute satisfies only `ne` and `none_of`."""
+    name, texts, number = predicate["field"], predicate["texts"], predicate["number"]
+    value = F.coalesce(F.col("attrs")[name], *(F.when(name == c, F.col(c).cast("string")) for c in _COLUMN_FIELDS))
+    as_number = value.try_cast("double")
+    text = F.try_element_at(texts, F.lit(1))
+    outcome = (
+        F.when(predicate["op"] == "eq", (value == text) | (as_number == text.try_cast("double")))
+        .when(predicate["op"] == "one_of", F.array_contains(texts, value))
+        .when(predicate["op"] == "gte", as_number >= number)
+        .when(predicate["op"] == "lte", as_number <= number)
+        .when(predicate["op"] == "prefix", value.startswith(text))
+        .when(predicate["op"] == "contains", value.contains(text))
+        .when(predicate["op"] == "ne", value.isNull() | (value != text))
+        .when(predicate["op"] == "none_of", value.isNull() | ~F.array_contains(texts, value))
+    )
+    return F.coalesce(outcome, F.lit(False))
+
+
+def relation_keys(kind: Column, kind_arg: Column) -> Column:
+    """The keys of an event for a relation: an array, empty when the event has no such place."""
+    device = F.when(F.col("device").isNotNull(), F.col("_device"))
+    return (
+        F.when(kind == "device", _one(device))
+        .when(kind == "node", _one(F.col("node")))
+        .when(kind == "other_jobs_device", _here(device))
+        .when(kind == "other_jobs_node", _here(F.col("node")))
+        .when(kind == "cluster", _one(F.col("source_cluster")))
+        .when(kind == "port", F.col("_ports"))
+        .when(kind == "switch", F.col("_switches"))
+        .when(kind == "rack", _one(F.col("_rack")))
+        .when(kind == "power_domain", _one(F.col("_power_domain")))
+        .when(kind == "filesystem", _one(F.col("_filesystem")))
+        .when(kind == "attr", _one(F.col("attrs")[kind_arg]))
+        .when(kind == "workload", _here(F.col("workload_key")))
+        .when(kind == "user", _here(F.col("user")))
+        .otherwise(F.array(F.lit("")))
+    )
+
+
+def _one(key: Column) -> Column:
+    return F.filter(F.array(key), lambda k: k.isNotNull())
+
+
+def _here(key: Column) -> Column:
+    """Relations beyond the attempt meet other clusters' names, so their keys carry the cluster."""
+    return _one(F.concat(F.col("source_cluster"), F.lit("/"), key))
