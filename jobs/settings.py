@@ -57,8 +57,8 @@ class Settings(BaseSettings):
     """Spark master URL."""
     driver_memory_mb: int = Field(default_factory=default_driver_memory_mb, ge=512)
     """Heap of the Spark driver, which in local mode does all the work."""
-    shuffle_partitions: int = Field(default=8, ge=1)
-    """Partitions after a shuffle; about two a core."""
+    shuffle_partitions: int = Field(default_factory=lambda: max(2, os.cpu_count() or 2), ge=1)
+    """Partitions after a shuffle; the number of cores unless a night is large."""
     fast_start: bool = True
     """Start the local JVM with the light compiler and collector: faster unless a night takes hours."""
     spark_conf: dict[str, str] = Field(default_factory=dict)

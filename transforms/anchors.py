@@ -40,14 +40,18 @@ def find_anchors(tagged: DataFrame, specs: DataFrame) -> DataFrame:
 
 
 def _entity() -> Column:
-    """What an anchor event is grouped by: the blamed thing, or one group where the blame needs the whole group."""
-    blame = F.col("blame")
+    """What an anchor event is grouped by: the blamed thing, or one group where the blame needs the whole group.
+
+    A rank or file system that nobody names still leaves the job to blame; a node or device does not.
+    """
+    blame, nobody = F.col("blame"), F.lit("")
     device = F.coalesce(F.when(F.col("device").isNotNull(), F.col("_device")), F.col("node"))
     return (
         F.when(blame == "device", device)
         .when(blame == "node", F.col("node"))
         .when(blame == "port", F.coalesce("port", "node"))
-        .when(blame == "rank", F.format_string("rank-%d", "rank"))
+        .when(blame == "rank", F.when(F.col("rank").isNotNull(), F.format_string("rank-%d", "rank")).otherwise(nobody))
+        .when(blame == "filesystem", F.coalesce("_filesystem", nobody))
         .when(blame == "attr", F.element_at("attrs", F.col("blame_arg")))
         .otherwise(F.lit(""))
     )
@@ -148,15 +152,17 @@ def _origin() -> Column:
         .when(blame == "silent", silent)
         .when(blame == "behind", behind)
         .when(blame == "common", F.when(F.col("_common").isNotNull(), F.array("_common")))
-        .otherwise(F.array("entity")),
+        .otherwise(F.when(F.col("entity") != "", F.array("entity"))),
         none,
     )
 
 
 def _scope() -> Column:
-    """The rule's scope, or `node` where only the node of a device or port is known."""
+    """The rule's scope; `node` where only the node of a device or port is known, `job` where nothing is."""
     is_node = F.col("blame").isin("device", "port") & (F.col("entity") == F.col("first.node"))
-    return F.when(is_node, "node").otherwise(F.col("scope"))
+    by_name = F.col("blame").isin("rank", "filesystem")
+    is_nobody = by_name & (F.col("entity") == "")
+    return F.when(is_nobody, "job").when(is_node, "node").otherwise(F.col("scope"))
 
 
 def _origin_nodes() -> Column:

@@ -101,8 +101,7 @@ def beats(scored: DataFrame, explains: DataFrame) -> DataFrame:
     before = seconds("a_t0_high") - slack < seconds("b_t0_low")
     maybe = seconds("a_t0_low") <= seconds("b_t0_high") - slack
     same_entity = (F.col("a_origin") == F.col("b_origin")) & (F.col("a_origin_scope") == F.col("b_origin_scope"))
-    finer = same_entity & (F.col("a_specificity") > F.col("b_specificity"))
-    # One that names a part of what the other names, with the same kind of cause, is the finer of the two.
+    finer = (same_entity & (F.col("a_specificity") > F.col("b_specificity"))) | _names_more()
     teardown = (F.col("b_anchor_role") == "teardown") & (F.col("a_anchor_role") != "teardown")
     a_explains, b_explains = F.col("a_b").isNotNull() & maybe, F.col("b_a").isNotNull()
     mutual = a_explains & b_explains & ~before & ~same_entity
@@ -122,9 +121,17 @@ def beats(scored: DataFrame, explains: DataFrame) -> DataFrame:
 
 
 _EDGE_COLUMNS = (
-    "uid", "cid", "rule_id", "origin", "origin_scope", "specificity", "t0_low", "t0_high", "clock_error_s",
+    "uid", "cid", "rule_id", "category", "origin", "origin_scope", "specificity", "t0_low", "t0_high", "clock_error_s",
     "anchor_node", "anchor_type", "anchor_role",
 )  # fmt: skip
+
+
+def _names_more() -> Column:
+    """A names a part of what B names (a GPU of the node, or anything where B names nothing) for the same category."""
+    a, b = F.col("a_origin"), F.col("b_origin")
+    inside = F.forall(a, lambda name: F.exists(b, lambda whole: name.startswith(F.concat(whole, F.lit("/")))))
+    located = (F.size(a) > 0) & ((F.size(b) == 0) | inside)
+    return (F.col("a_category") == F.col("b_category")) & located
 
 
 def _side(scored: DataFrame, name: str) -> DataFrame:

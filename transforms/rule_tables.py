@@ -18,7 +18,7 @@ SPECS = StructType(
     [
         column("spec_id", INT, "distinct (selector, blame) of anchors"),
         column("selector_id", INT, "events it starts from"),
-        column("blame", TEXT, "device, node, port, rank, attr, silent, behind, common, scheduler or job"),
+        column("blame", TEXT, "device, node, port, rank, filesystem, attr, silent, behind, common, scheduler or job"),
         column("blame_arg", TEXT, "attribute of `attr`, level of `common`"),
         column("scope", TEXT, "origin scope"),
     ]

@@ -99,7 +99,6 @@ def kube_records(staged: DataFrame) -> DataFrame:
         F.col("o.status.startTime").alias("start"),
         F.try_element_at(ended, F.lit(1)).alias("_end"),
         F.col("o.spec.activeDeadlineSeconds").alias("time_limit_s"),
-        F.array("o.metadata.uid").alias("aliases"),
         "file_time",
     )
     joined = jobs.join(_pods(objects), ["cluster", "namespace", "job_id"], "left")
@@ -110,6 +109,7 @@ def kube_records(staged: DataFrame) -> DataFrame:
             "end": F.col("_end.lastTransitionTime"),
             "state": F.coalesce("_end.type", F.lit("Running")),
             "reason": F.col("_end.reason"),
+            "aliases": F.coalesce("pods", F.array().cast("array<string>")),
             "scope_source": F.lit(SCHEDULER),
         },
         seen=F.col("file_time"),
@@ -126,7 +126,10 @@ def _pods(objects: DataFrame) -> DataFrame:
         F.coalesce(labels["batch.kubernetes.io/job-name"], labels["job-name"], owner).alias("job_id"),
         F.lower(F.substring_index("o.spec.nodeName", ".", 1)).alias("node"),
         F.array_max(codes).alias("code"),
+        F.col("o.metadata.name").alias("pod"),
     )
     return pods.groupBy("cluster", "namespace", "job_id").agg(
-        F.array_sort(F.collect_set("node")).alias("nodes"), F.max("code").alias("exit_code")
+        F.array_sort(F.collect_set("node")).alias("nodes"),
+        F.max("code").alias("exit_code"),
+        F.array_sort(F.collect_set("pod")).alias("pods"),
     )

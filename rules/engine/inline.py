@@ -16,7 +16,6 @@ from firstfault.rules.engine.model import Rule, RuleTest
 from firstfault.rules.engine.vocabulary import Vocabulary
 
 Row = dict[str, Any]
-CLUSTER = "test"
 BASE_TIME = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 """Offset 0 of every test."""
 BEFORE = timedelta(seconds=3600)
@@ -183,12 +182,17 @@ def _add_test(rows: InlineRows, job_id: str, test: RuleTest, events: Sequence[In
         rows.attempts.append(_attempt_row(f"{job_id}.{OTHER}", job_id, their_nodes, others, first))
     ranks = {e.rank: e.node for e in mine if e.rank is not None and e.node is not None} | test.ranks
     rows.placement += [_placement_row(job_id, rank, node) for rank, node in sorted(ranks.items())]
-    rows.topology += [_topology_row(node, leaf) for node, leaf in sorted(test.topology.items())]
+    rows.topology += [_topology_row(job_id, node, leaf) for node, leaf in sorted(test.topology.items())]
     rows.coverage += [_coverage_row(attempt, kind) for kind in sorted(test.covered)]
 
 
+def _cluster(job_id: str) -> str:
+    """A cluster per test, since tests share node names; the other job of a test is on the same one."""
+    return job_id.removesuffix(f".{OTHER}")
+
+
 def _key(job_id: str) -> Row:
-    return {"cluster": CLUSTER, "job_id": job_id, "attempt": 0, "day": BASE_TIME.date()}
+    return {"cluster": _cluster(job_id), "job_id": job_id, "attempt": 0, "day": BASE_TIME.date()}
 
 
 def _attempt_row(
@@ -199,7 +203,7 @@ def _attempt_row(
     start = min(start, BASE_TIME + timedelta(seconds=min(own, default=0.0)))
     return {
         **_key(job_id),
-        "source_cluster": CLUSTER,
+        "source_cluster": _cluster(job_id),
         "workload_key": f"tester/{workload}",
         "job_name": workload,
         "user": f"user of {workload}",
@@ -230,10 +234,10 @@ def _placement_row(job_id: str, rank: int, node: str) -> Row:
     return {**_key(job_id), "rank": rank, "node": node, "device": None, "basis": "path"}
 
 
-def _topology_row(node: str, leaf: str) -> Row:
+def _topology_row(job_id: str, node: str, leaf: str) -> Row:
     switch, _, port = leaf.partition(":")
     return {
-        "cluster": CLUSTER,
+        "cluster": _cluster(job_id),
         "node": node,
         "hca": HCA,
         "rack": f"r-{switch}",

@@ -16,7 +16,7 @@ Relation = Annotated[
 Blamed = Annotated[
     str,
     Field(
-        pattern=r"^(anchor\.(device|node|port|rank)|attr:[a-z_]+|silent|behind"
+        pattern=r"^(anchor\.(device|node|port|rank|filesystem)|attr:[a-z_]+|silent|behind"
         r"|common:(switch|rack|power_domain|filesystem)|scheduler|job)$"
     ),
 ]

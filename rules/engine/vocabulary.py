@@ -104,8 +104,8 @@ class Vocabulary(BaseModel):
         return cls(**file.model_dump(exclude={"events"}), events=known)
 
     def expand(self, glob: str) -> set[str]:
-        """Event types that a name or a glob such as `comm.*` stands for; empty if there is none."""
-        return {name for name in self.events if fnmatchcase(name, glob)}
+        """Event types that a name, a glob such as `comm.*` or several of them (`a|b.*`) stand for; empty if none."""
+        return {name for name in self.events for part in glob.split("|") if fnmatchcase(name, part.strip())}
 
     def may_set(self, event: str) -> dict[str, str]:
         """Names that a record of this event may set, with their types."""
