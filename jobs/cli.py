@@ -1,6 +1,7 @@
 """The command line: every command is thin, every error one clear line."""
 
 import logging
+import os
 import sys
 from collections.abc import Callable
 from datetime import date, datetime
@@ -28,6 +29,8 @@ ConfigOption = Annotated[Path | None, typer.Option(help="Settings file; firstfau
 def main() -> None:
     """Entry point of the console script."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    if os.environ.get("FIRSTFAULT_DEBUG"):
+        logging.getLogger("firstfault").setLevel(logging.DEBUG)
     app()
 
 

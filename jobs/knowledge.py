@@ -34,6 +34,7 @@ _VOCABULARY = StructType(
         column("gap_s", INT, "fold gap"),
         column("key", TEXT, "attribute looked up in the catalogue"),
         column("catalogue", TEXT, "catalogue"),
+        column("outcome", TEXT, "how an attempt ended that logs it last"),
     ]
 )
 _CODES = StructType([column(n, TEXT, n) for n in ("catalogue", "code", "class", "role", "category", "meaning")])
@@ -105,6 +106,7 @@ def knowledge_frames(spark: SparkSession, knowledge: Knowledge) -> KnowledgeFram
             "gap_s": word.gap_s,
             "key": word.key,
             "catalogue": word.catalogue,
+            "outcome": word.outcome,
         }
         for name, word in sorted(knowledge.vocabulary.events.items())
     ]

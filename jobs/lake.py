@@ -99,6 +99,11 @@ class Lake:
         return sorted(p.parent.name for p in Path(self.root).glob("*/_delta_log"))
 
 
+def materialised(rows: DataFrame) -> DataFrame:
+    """The rows, computed once and cut off from the plan that made them."""
+    return rows.localCheckpoint()
+
+
 def _fingerprint(rows: DataFrame) -> Sequence[object]:
     """Row count and order-free hash of the content; maps are compared by their sorted entries."""
     columns = [

@@ -23,6 +23,7 @@ class Night:
     Attributes:
         days: First and last day of the attempts' ends to diagnose; None for all that is due.
         changed: Frames of attempt keys that something new speaks of.
+        all_are_new: This is the lake's first batch, so that every attempt is among the changed ones.
     """
 
     spark: SparkSession
@@ -35,6 +36,7 @@ class Night:
     say: Progress
     days: tuple[date, date] | None = None
     changed: list[DataFrame] = field(default_factory=list)
+    all_are_new: bool = False
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

@@ -41,6 +41,13 @@ class NightReport:
     durations_s: dict[str, float]
 
 
+def check_inputs(settings: Settings) -> None:
+    """Fails in a moment, before Spark starts, where the landing zone, sources.yaml or a rule cannot be used."""
+    Landing(str(settings.landing)).check()
+    load_sources(settings.sources)
+    load_knowledge()
+
+
 def run_night(
     spark: SparkSession,
     settings: Settings,

@@ -48,6 +48,7 @@ def update_attempts(night: Night, batch: Batch) -> None:
     changed = built.exceptAll(existing).select(*ATTEMPT_KEY).distinct().localCheckpoint()
     if night.lake.exists(ATTEMPTS):
         night.lake.delete(ATTEMPTS, superseded(observed, existing))
+    night.all_are_new = not night.lake.exists(ATTEMPTS)
     night.lake.merge(ATTEMPTS, built)
     night.changed.append(changed)
     built.unpersist()
@@ -99,7 +100,8 @@ def place_events(night: Night, batch: Batch, clock_days: list[date]) -> None:
         rows = placed
     rows = rows.dropDuplicates(["event_id"])
     night.lake.replace(EVENTS, rows, where)
-    _note_touched(night, placed, clock_days, where)
+    if not night.all_are_new:
+        _note_touched(night, placed, clock_days, where)
     placed.unpersist()
     found.unpersist()
 

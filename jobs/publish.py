@@ -5,7 +5,7 @@ from datetime import date
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from firstfault.jobs.lake import Lake
+from firstfault.jobs.lake import Lake, materialised
 from firstfault.jobs.night import Night
 from firstfault.jobs.placing import _day_list, _days, padding, union_keys
 from firstfault.transforms.attempts import ATTEMPTS
@@ -18,7 +18,7 @@ from firstfault.transforms.diagnoses import DIAGNOSES, build_diagnoses
 from firstfault.transforms.events import EVENTS
 from firstfault.transforms.evidence import EVIDENCE, build_evidence
 from firstfault.transforms.inputs import INPUTS, LANDED
-from firstfault.transforms.keys import ATTEMPT_KEY
+from firstfault.transforms.keys import ATTEMPT_KEY, entity
 from firstfault.transforms.labels import LABELS
 from firstfault.transforms.placement import PLACEMENT, build_placement
 from firstfault.transforms.results import RESULTS, build_results
@@ -128,11 +128,12 @@ def _publish(night: Night, attempts: DataFrame, evidence: Evidence, days: list[d
     # Each step is materialised: the plan of all would be analysed again for every table that is written.
     explains = night.frames.rules["explains"]
     symptoms = first_symptoms(evidence.scoped).localCheckpoint()
-    candidates = find_candidates(evidence, night.frames.rules).localCheckpoint()
-    ranked = compete(with_coverage(candidates, symptoms, explains), explains, night.knowledge.scoring)
+    candidates = materialised(find_candidates(evidence, night.frames.rules, cut=materialised))
+    ranked = compete(with_coverage(candidates, symptoms, explains), explains, night.knowledge.scoring, materialised)
     ranked = ranked.withColumn("ruleset_version", F.lit(version)).localCheckpoint()
     _replace(lake, CANDIDATES, ranked.select(*CANDIDATES.columns), attempts, days)
-    cases = _cases(attempts.join(need, list(ATTEMPT_KEY)), evidence.scoped, version)
+    scoped = evidence.scoped.join(F.broadcast(night.frames.vocabulary.select("event_type", "outcome")), "event_type")
+    cases = _cases(attempts.join(need, list(ATTEMPT_KEY)), scoped, version)
     coverage = _rows_of(lake, COVERAGE, attempts, days)
     diagnoses = build_diagnoses(
         cases, ranked, night.frames.rules["rules"], symptoms, coverage, night.knowledge.scoring, as_of,
@@ -148,18 +149,17 @@ def _publish(night: Night, attempts: DataFrame, evidence: Evidence, days: list[d
 
 def _cases(attempts: DataFrame, scoped: DataFrame, version: str) -> DataFrame:
     """Attempts that need a verdict, with what the answer says of them beside the winner."""
+    serial = F.struct(entity(F.col("node"), F.col("device")).alias("device"), F.col("attrs")["serial"].alias("serial"))
     marks = scoped.groupBy("uid").agg(
         F.max(F.when(F.col("event_type") == "train.ckpt_end", F.col("t_last"))).alias("last_checkpoint"),
-        F.array_sort(F.collect_set(F.when(F.col("event_type") == "gpu.identity", F.col("attrs")["serial"]))).alias(
-            "serials"
-        ),
+        F.array_sort(F.collect_set(F.when(F.col("event_type") == "gpu.identity", serial))).alias("serials"),
+        F.max_by("outcome", F.when(F.col("outcome").isNotNull(), F.struct("t_high", "event_id"))).alias("said_outcome"),
     )
     known = attempts.join(marks, "uid", "left")
     return known.withColumns(
         {
             "ruleset_version": F.lit(version),
             "scheduler_state": F.col("state"),
-            "serials": F.coalesce("serials", F.array().cast("array<string>")),
         }
     ).drop("state")
 

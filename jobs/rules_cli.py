@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from firstfault.jobs.knowledge import Knowledge, knowledge_frames
+from firstfault.jobs.lake import materialised
 from firstfault.jobs.session import spark_session
 from firstfault.jobs.settings import Settings
 from firstfault.rules.engine.inline import InlineRows, inline_attempts
@@ -105,7 +106,7 @@ def rule_failures(spark: SparkSession, knowledge: Knowledge, rules: Sequence[Rul
     """
     rows = inline_attempts(rules, knowledge.vocabulary, knowledge.catalogues.code_rows())
     frames = knowledge_frames(spark, knowledge)
-    found = find_candidates(inline_evidence(spark, rows), frames.rules)
+    found = find_candidates(inline_evidence(spark, rows), frames.rules, cut=materialised)
     said = found.select("job_id", "rule_id", "origin").collect()
     origins: dict[tuple[str, str], list[list[str]]] = {}
     for row in said:

@@ -38,9 +38,7 @@ def default_driver_memory_mb() -> int:
 class Settings(BaseSettings):
     """All settings of the jobs; a unit is part of a name."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=ENV_PREFIX, frozen=True, extra="forbid", use_attribute_docstrings=True
-    )
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     landing: str | None = None
     """Landing zone: a folder or an object-store URL."""

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from firstfault.jobs.nightly import NightReport, run_night
+from firstfault.jobs.nightly import NightReport, check_inputs, run_night
 from firstfault.jobs.session import spark_session
 from firstfault.jobs.settings import Settings
 from firstfault.jobs.show import safe
@@ -21,6 +21,7 @@ MAX_NAMED = 5
 
 def watched_night(settings: Settings, *, days: tuple[date, date] | None, steal: bool, console: Console) -> NightReport:
     """Runs a night and shows its stages while it works."""
+    check_inputs(settings)
     with console.status("starting Spark", spinner="dots") as status:
         spark = spark_session(settings)
 

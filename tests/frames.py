@@ -10,7 +10,9 @@ from datetime import UTC, date, datetime, timedelta
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, DateType, MapType, StructType, TimestampType
 
-from firstfault.transforms.contract import Table
+from firstfault.transforms.contract import Table, column
+from firstfault.transforms.scoped_events import SCOPED_EVENTS
+from firstfault.transforms.types import TEXT
 
 DAY = date(2026, 11, 20)
 _MIDNIGHT = datetime(DAY.year, DAY.month, DAY.day, tzinfo=UTC)
@@ -34,6 +36,18 @@ def rows(df: DataFrame, *columns: str) -> list[tuple]:
     """The chosen columns (all when none is named) as tuples, in a fixed order."""
     chosen = df.select(*columns) if columns else df
     return sorted((tuple(_out(v) for v in row) for row in chosen.collect()), key=repr)
+
+
+def collected(df: DataFrame) -> list[dict]:
+    """All rows as plain values, which `frame` takes back; one Spark action for any number of tests."""
+    names = df.columns
+    return [dict(zip(names, row, strict=True)) for row in rows(df)]
+
+
+def pick(found: list[dict], *columns: str, **equal: object) -> list[tuple]:
+    """The chosen columns of the collected rows with these values (a set: one of them), in a fixed order."""
+    kept = [r for r in found if all(r[k] in v if isinstance(v, set) else r[k] == v for k, v in equal.items())]
+    return sorted((tuple(r[c] for c in columns) for r in kept), key=repr)
 
 
 def moment(text: str) -> datetime:
@@ -84,3 +98,28 @@ def _out(value: object) -> object:
     if isinstance(value, list):
         return [_out(v) for v in value]
     return value
+
+
+SCOPED = StructType(
+    [
+        *SCOPED_EVENTS.fields,
+        *(column(n, TEXT, "of the attempt") for n in ("uid", "source_cluster", "workload_key", "user", "home")),
+    ]
+)
+"""Scoped events as attribution sees them."""
+
+
+def scoped(spark: SparkSession, given: Iterable[dict]) -> DataFrame:
+    """Scoped events; what a row leaves out is plain: one record, of its own node, at `t` exactly."""
+    return frame(spark, SCOPED, [_plain_event(n, row) for n, row in enumerate(given)])
+
+
+def _plain_event(number: int, row: dict) -> dict:
+    exact = {"t_low": row["t"], "t_high": row["t"], "t_last": row["t"], "t_raw": row["t"]}
+    uid = row.get("uid", "u")
+    plain = {
+        "uid": uid, "cluster": "c", "job_id": uid, "attempt": 0, "source_cluster": "c", "home": f"c/{uid}",
+        "event_id": f"e{number}", "relation": "own", "role": "cascade", "count": 1, "attrs": {},
+        "clock_error_s": 0.0, "stream_id": "s", "byte_offset": number,
+    }  # fmt: skip
+    return plain | exact | row

@@ -49,9 +49,7 @@ def make_targets() -> dict[str, str]:
 
 def make(*words: str) -> subprocess.CompletedProcess[str]:
     """Run make as from a shell, also when a make runs these tests."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))
-    }
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     command = ["make", "--no-print-directory", *words]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
@@ -72,16 +70,12 @@ def test_cli_commands_and_their_options_exist(words: list[str]) -> None:
         name = rest.pop(0)
         assert name in command.commands
         command = command.commands[name]
-    options = {
-        option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)
-    }
+    options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
     assert {word.split("=")[0] for word in rest if word.startswith("--")} <= options
 
 
 def test_documents_name_the_two_commands() -> None:
-    assert {"make demo", "make test"} <= {
-        line.strip() for document, line in code_lines() if document == "README.md"
-    }
+    assert {"make demo", "make test"} <= {line.strip() for document, line in code_lines() if document == "README.md"}
 
 
 def test_help_is_the_default_and_lists_every_target() -> None:
@@ -128,9 +122,7 @@ def test_every_locked_package_has_hashes() -> None:
 
 
 def test_the_lock_names_no_place() -> None:
-    assert [
-        line for line in LOCK.splitlines() if "/" in line or re.search("https?:|--find|--index", line)
-    ] == []
+    assert [line for line in LOCK.splitlines() if "/" in line or re.search("https?:|--find|--index", line)] == []
 
 
 def test_the_wheel_holds_every_package() -> None:

@@ -13,10 +13,12 @@ from pyspark.sql import functions as F
 
 from firstfault.transforms.anchors import find_anchors, with_origin
 from firstfault.transforms.candidates import evaluate
+from firstfault.transforms.columns import Cut
 from firstfault.transforms.keys import ATTEMPT_KEY, id_column
 from firstfault.transforms.probes import BEYOND_ATTEMPT, fold, probe
 from firstfault.transforms.selection import tag, with_places
 
+_AROUND = ("home", "window_from", "window_to", "source_cluster", "workload_key", "user")
 RuleTables = Mapping[str, DataFrame]
 """One small frame per name of `rule_tables.TABLES`."""
 
@@ -49,27 +51,20 @@ def with_uid(df: DataFrame) -> DataFrame:
     return df.withColumn("uid", id_column(*(F.col(k) for k in ATTEMPT_KEY)))
 
 
-def find_candidates(evidence: Evidence, rules: RuleTables) -> DataFrame:
-    """One row per (attempt, rule, origin) that holds, with uid and cid, before the competition."""
+def find_candidates(evidence: Evidence, rules: RuleTables, cut: Cut = lambda df: df) -> DataFrame:
+    """One row per (attempt, rule, origin) that holds, with uid and cid, before the competition.
+
+    Args:
+        evidence: What attribution rests on.
+        rules: The compiled rule set.
+        cut: Materialises a frame that is used twice, so that its plan is neither analysed nor run twice.
+    """
     attempts = evidence.attempts
     owned = evidence.scoped.join(F.broadcast(attempts.select("uid", "source_cluster", "workload_key", "user")), "uid")
     scoped = with_places(owned, evidence.topology)
-    tagged = tag(scoped, rules["selectors"])
+    tagged = cut(tag(scoped, rules["selectors"]))
     located = with_origin(find_anchors(tagged, rules["specs"]), attempts, evidence.placement, evidence.topology)
-    anchors = located.join(
-        attempts.select(
-            "uid",
-            *ATTEMPT_KEY,
-            "day",
-            "home",
-            "window_from",
-            "window_to",
-            "source_cluster",
-            "workload_key",
-            "user",
-        ),
-        "uid",
-    )
+    anchors = cut(located.join(attempts.select("uid", *ATTEMPT_KEY, "day", *_AROUND), "uid"))
     folds = fold(tagged, rules["probes"], beyond=False).unionByName(_folds_beyond(evidence, rules))
     found = probe(anchors, rules["spec_probes"], rules["probes"], folds)
     candidates = evaluate(anchors, rules["rules"], rules["clauses"], found, evidence.covered)

@@ -1,7 +1,12 @@
 """Column helpers that several builders share."""
 
-from pyspark.sql import Column
+from collections.abc import Callable
+
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+
+Cut = Callable[[DataFrame], DataFrame]
+"""Materialises a frame that a step uses twice, so that its plan is neither analysed nor run twice; jobs give it."""
 
 
 def field(name: str, *unset: str) -> Column:

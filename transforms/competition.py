@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from firstfault.transforms.columns import seconds
+from firstfault.transforms.columns import Cut, seconds
 
 COVERAGE_WEIGHT = 2.0
 
@@ -63,16 +63,17 @@ def with_coverage(candidates: DataFrame, symptoms: DataFrame, explains: DataFram
     ).drop("_total")
 
 
-def compete(candidates: DataFrame, explains: DataFrame, scoring: Scoring) -> DataFrame:
+def compete(candidates: DataFrame, explains: DataFrame, scoring: Scoring, cut: Cut = lambda df: df) -> DataFrame:
     """The candidates with score, is_winner, why_lost, confidence of the winner, and order_certain.
 
     Args:
         candidates: With `cid`, `uid` and the columns of `with_coverage`.
         explains: Rows of `rule_tables.EXPLAINS`.
         scoring: Parameters.
+        cut: Materialises a frame that is used twice.
     """
-    scored = candidates.withColumn("score", F.round(F.col("points") + COVERAGE_WEIGHT * F.col("coverage"), 4))
-    edges = beats(scored, explains)
+    scored = cut(candidates.withColumn("score", F.round(F.col("points") + COVERAGE_WEIGHT * F.col("coverage"), 4)))
+    edges = cut(beats(scored, explains))
     beaten = edges.where("not open_order").groupBy("loser").agg(F.max("certain").alias("_certainly"))
     ranked = scored.join(beaten, scored["cid"] == beaten["loser"], "left").drop("loser")
     best_first = Window.partitionBy("uid").orderBy(
@@ -85,7 +86,7 @@ def compete(candidates: DataFrame, explains: DataFrame, scoring: Scoring) -> Dat
         F.array_join("origin", ";"),
     )
     placed = ranked.withColumn("_place", F.row_number().over(best_first)).withColumn("is_winner", F.col("_place") == 1)
-    return _with_reasons(placed, edges, scoring)
+    return _with_reasons(cut(placed), edges, scoring)
 
 
 def beats(scored: DataFrame, explains: DataFrame) -> DataFrame:

@@ -26,7 +26,7 @@ KINDS = {
 }
 SLACK_S = 900
 """A source is taken as delivered to the end if its last line is at most this long before the end: quiet logs are normal,
-but a kernel log or an application log of a busy node rarely rests longer."""
+but those of a busy node rarely rest longer."""
 
 COVERAGE = Table(
     name="coverage",

@@ -70,7 +70,8 @@ def build_diagnoses(
     """One row per attempt that needs a verdict.
 
     Args:
-        attempts: Attempts with uid, succeeded, is_hung, ruleset_version, last_checkpoint, serials.
+        attempts: Attempts with uid, succeeded, is_hung, said_outcome (by their own logs), ruleset_version,
+            last_checkpoint, serials (device, serial).
         ranked: Result of `competition.compete`.
         rules: Rows of `rule_tables.RULES`, for the sentences.
         symptoms: Result of `symptoms.first_symptoms` with `code`.
@@ -179,7 +180,7 @@ def _answer(as_of: Column, final_after_s: int) -> list[Column]:
         _conclusion(sure, missing).alias("conclusion"),
         F.when(sure, _fill(F.col("w.action_en"))).otherwise(F.lit(_SETTLE)).alias("action"),
         F.col("w.rule_id").alias("rule_id"),
-        F.col("serials").alias("device_serials"),
+        F.coalesce(_serials(origin), none).alias("device_serials"),
         F.round(F.greatest(lost_h, F.lit(0.0)), 3).alias("gpu_hours_lost"),
         F.col("ruleset_version"),
         F.lit(LIVE).alias("track"),
@@ -193,13 +194,21 @@ def _all_sources() -> Column:
     return F.array(*(F.lit(s) for s in EXPECTED_SOURCES))
 
 
+def _serials(origin: Column) -> Column:
+    """Serial numbers of the devices that the origin names."""
+    of_origin = F.filter("serials", lambda s: F.array_contains(origin, s["device"]))
+    return F.array_compact(F.transform(of_origin, lambda s: s["serial"]))
+
+
 def _outcome(sure: Column) -> Column:
     """The rule's word where it knows better, else what the scheduler's state means."""
     by_rule = F.when(sure, F.col("w.outcome"))
     return (
         F.when(F.col("succeeded"), F.lit("completed_with_errors"))
         .when(F.col("is_hung"), F.coalesce(by_rule, F.lit("hung")))
-        .otherwise(F.coalesce(by_rule, F.when(F.col("is_failure"), F.col("outcome_hint")), F.lit("failed")))
+        .otherwise(
+            F.coalesce(by_rule, F.when(F.col("is_failure"), F.col("outcome_hint")), "said_outcome", F.lit("failed"))
+        )
     )
 
 

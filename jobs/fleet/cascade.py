@@ -16,9 +16,7 @@ _DIST_ERROR = (
 NCCL_VERSIONS = {"2.18": "2.18.6", "2.26": "2.26.2"}
 
 
-def raises(
-    scene: Scene, t: datetime, rank: Rank, error: str, *, role: Role, frame: str, code: int = 1
-) -> Deaths:
+def raises(scene: Scene, t: datetime, rank: Rank, error: str, *, role: Role, frame: str, code: int = 1) -> Deaths:
     """A rank raises a Python exception and exits.
 
     Args:
@@ -42,8 +40,7 @@ def nccl_error(scene: Scene, last: str) -> str:
     return _DIST_ERROR.format(
         short="remote process exited or there was a network error",
         long=(
-            "ncclRemoteError: A call failed possibly due to a network error "
-            "or a remote process exiting prematurely."
+            "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely."
         ),
         nccl=NCCL_VERSIONS[scene.attempt.style.nccl],
         last=last,
@@ -70,9 +67,7 @@ def peers_closed(scene: Scene, dead: Rank, at: datetime, *, share: float = 0.7) 
         t = scene.later(at, 0.01, 0.9)
         last = f"socketProgress: Connection closed by remote peer {dead.node}<{port}>"
         scene.app(t, "nccl.warn", "cascade", rank, src="misc/socket.cc:49", msg=last)
-        deaths |= raises(
-            scene, after(t, 0.02), rank, nccl_error(scene, last), role="cascade", frame="backward"
-        )
+        deaths |= raises(scene, after(t, 0.02), rank, nccl_error(scene, last), role="cascade", frame="backward")
     return deaths
 
 

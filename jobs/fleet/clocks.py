@@ -64,10 +64,7 @@ def build_clocks(profile: Profile, topology: Topology) -> Mapping[str, Clock]:
     names = [node.name for node in topology.nodes]
     bad = dict(zip(rng.sample(names, min(len(kinds), len(names))), kinds, strict=False))
     midnight = datetime.combine(profile.day, time(), UTC)
-    return {
-        name: _clock(mix, stream(profile.seed, "clock", name), bad.get(name, "good"), midnight)
-        for name in names
-    }
+    return {name: _clock(mix, stream(profile.seed, "clock", name), bad.get(name, "good"), midnight) for name in names}
 
 
 def _clock(mix: ClocksProfile, rng: Random, kind: str, midnight: datetime) -> Clock:

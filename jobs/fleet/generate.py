@@ -97,9 +97,7 @@ def build_world(profile: Profile) -> World:
     lines = [*day.occurrences, *day_noise(profile.seed, profile.noise, topology, world.midnight)]
     lines += [_step(name, c.step_at, c) for name, c in clocks.items() if c.step_at is not None]
     lines = [o for o in lines if o.role != "noise" or o.node is None or not world.silent(o.node, o.t)]
-    return replace(
-        world, occurrences=tuple(sorted(lines, key=lambda o: (o.t, o.node or "", o.rank or 0, o.kind)))
-    )
+    return replace(world, occurrences=tuple(sorted(lines, key=lambda o: (o.t, o.node or "", o.rank or 0, o.kind))))
 
 
 def _step(node: str, at: datetime, clock: Clock) -> Occurrence:

@@ -23,9 +23,7 @@ def noise(name: str) -> Callable[[Noise], Noise]:
     return register
 
 
-def day_noise(
-    seed: int, counts: Mapping[str, int], topology: Topology, midnight: datetime
-) -> list[Occurrence]:
+def day_noise(seed: int, counts: Mapping[str, int], topology: Topology, midnight: datetime) -> list[Occurrence]:
     """All noise of a day.
 
     Args:
@@ -62,9 +60,7 @@ def session(rng: Random, topology: Topology, midnight: datetime) -> Iterator[Occ
 @noise("kernel_chatter")
 def kernel_chatter(rng: Random, topology: Topology, midnight: datetime) -> Iterator[Occurrence]:
     """A line of the kernel without meaning for anyone."""
-    yield _host(
-        _at(rng, midnight), "kern.chatter", rng.choice(topology.nodes), pid=rng.randrange(2000, 60000)
-    )
+    yield _host(_at(rng, midnight), "kern.chatter", rng.choice(topology.nodes), pid=rng.randrange(2000, 60000))
 
 
 @noise("aer_corrected")
@@ -79,9 +75,7 @@ def aer_corrected(rng: Random, topology: Topology, midnight: datetime) -> Iterat
 @noise("edac_ce")
 def edac_ce(rng: Random, topology: Topology, midnight: datetime) -> Iterator[Occurrence]:
     """A corrected memory error."""
-    yield _host(
-        _at(rng, midnight), "kern.edac_ce", rng.choice(topology.nodes), page=f"0x{rng.getrandbits(24):x}"
-    )
+    yield _host(_at(rng, midnight), "kern.edac_ce", rng.choice(topology.nodes), page=f"0x{rng.getrandbits(24):x}")
 
 
 @noise("cpu_throttle")
@@ -114,9 +108,7 @@ def retransmits(rng: Random, topology: Topology, midnight: datetime) -> Iterator
     """A few retransmits under load."""
     node = rng.choice(topology.nodes)
     port, value = rng.choice(node.hcas).local, rng.randrange(1, 6)
-    yield Occurrence(
-        _at(rng, midnight), "add.ack_timeout", "noise", node=node.name, port=port, attrs={"value": value}
-    )
+    yield Occurrence(_at(rng, midnight), "add.ack_timeout", "noise", node=node.name, port=port, attrs={"value": value})
 
 
 @noise("sticky_xid")
@@ -131,6 +123,4 @@ def sticky_xid(rng: Random, topology: Topology, midnight: datetime) -> Iterator[
 def backfill(rng: Random, topology: Topology, midnight: datetime) -> Iterator[Occurrence]:
     """A line of the controller about its own work."""
     said = {"count": rng.randrange(1, 40), "usec": rng.randrange(900, 90000)}
-    yield Occurrence(
-        _at(rng, midnight), "ctl.backfill", "noise", attrs={**said, "nodes": len(topology.nodes)}
-    )
+    yield Occurrence(_at(rng, midnight), "ctl.backfill", "noise", attrs={**said, "nodes": len(topology.nodes)})

@@ -95,9 +95,7 @@ class Profile(_Model):
     def _known_mechanisms(cls, value: AttemptsProfile) -> AttemptsProfile:
         unknown = sorted(set(value.mechanisms) - set(MECHANISMS))
         if unknown:
-            raise ValueError(
-                f"no such mechanism: {', '.join(unknown)}; there are {', '.join(sorted(MECHANISMS))}"
-            )
+            raise ValueError(f"no such mechanism: {', '.join(unknown)}; there are {', '.join(sorted(MECHANISMS))}")
         return value
 
     @field_validator("noise")

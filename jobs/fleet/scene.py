@@ -73,9 +73,7 @@ class Scene:
         """A line that a rank prints."""
         key = self.attempt.key
         self.lines.append(
-            Occurrence(
-                t, kind, role, node=rank.node, device=rank.device, rank=rank.rank, job=key, attrs=attrs
-            )
+            Occurrence(t, kind, role, node=rank.node, device=rank.device, rank=rank.rank, job=key, attrs=attrs)
         )
 
     def launcher(self, t: datetime, kind: str, role: Role, node: str, **attrs: Scalar) -> None:
@@ -105,9 +103,7 @@ class Scene:
         port: str | None = None,
     ) -> None:
         """A gauge that takes a value (`set.x`) or a counter that grows by it (`add.x`)."""
-        self.lines.append(
-            Occurrence(t, kind, role, node=node, device=device, port=port, attrs={"value": value})
-        )
+        self.lines.append(Occurrence(t, kind, role, node=node, device=device, port=port, attrs={"value": value}))
 
     def xid(self, t: datetime, code: int, role: Role, rank: Rank, text: str, *, named: bool = False) -> None:
         """An Xid line of a rank's GPU, its process when `named`, and the exporter's gauge that keeps it."""

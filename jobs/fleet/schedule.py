@@ -58,9 +58,7 @@ def plan_jobs(profile: Profile, midnight: datetime) -> list[Job]:
     struck = [MECHANISMS[name] for name, count in sorted(mix.mechanisms.items()) for _ in range(count)]
     willing = [m for m in struck if m.requeues]
     if mix.requeued > min(len(willing), mix.healthy):
-        raise ProfileError(
-            f"attempts.requeued: {mix.requeued} needs as many healthy attempts and requeued mechanisms"
-        )
+        raise ProfileError(f"attempts.requeued: {mix.requeued} needs as many healthy attempts and requeued mechanisms")
     again = set(rng.sample(range(len(willing)), mix.requeued))
     fates: list[tuple[Mechanism | None, ...]] = [(m,) for m in struck if not m.requeues]
     fates += [(m, None) if i in again else (m,) for i, m in enumerate(willing)]
@@ -149,9 +147,7 @@ def _live(
     rng = stream(profile.seed, "life", *planned.key)
     if fate is None:
         return planned, healthy_timeline(rng, planned), healthy_truth(planned), []
-    incident = fate.build(
-        stream(profile.seed, "incident", *planned.key), topology, planned, _onset(rng, planned, fate)
-    )
+    incident = fate.build(stream(profile.seed, "incident", *planned.key), topology, planned, _onset(rng, planned, fate))
     attempt = replace(
         planned,
         end=incident.end,

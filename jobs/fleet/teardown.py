@@ -84,9 +84,7 @@ def killed_by_scheduler(scene: Scene, kill: datetime, why: str, *, whole_job: bo
 
 def _agent(scene: Scene, node: str, deaths: Deaths, kill: datetime) -> None:
     ranks = scene.attempt.ranks_of(node)
-    died = sorted(
-        ((deaths[r.rank][0], r) for r in ranks if r.rank in deaths), key=lambda d: (d[0], d[1].rank)
-    )
+    died = sorted(((deaths[r.rank][0], r) for r in ranks if r.rank in deaths), key=lambda d: (d[0], d[1].rank))
     died_ids = {r.rank for _, r in died}
     if died:
         seen, culprit = scene.later(died[0][0], 0.05, 0.4), died[0][1]
@@ -130,9 +128,7 @@ def _tasks(scene: Scene, nodes: Iterable[str], deaths: Deaths, kill: datetime) -
     for node in nodes:
         for rank in scene.attempt.ranks_of(node):
             t, code = deaths.get(rank.rank, (scene.later(kill, 0.1, 0.6), TERM))
-            scene.launcher(
-                scene.later(t, 0.05, 0.3), "srun.exit", "teardown", node, task=rank.rank, code=code
-            )
+            scene.launcher(scene.later(t, 0.05, 0.3), "srun.exit", "teardown", node, task=rank.rank, code=code)
 
 
 def _channels_removed(

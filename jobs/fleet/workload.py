@@ -57,9 +57,7 @@ def _launch(rng: Random, attempt: Attempt) -> Iterator[Occurrence]:
     yield Occurrence(attempt.start, "ctl.allocate", "progress", job=attempt.key, attrs=allocate)
     comm_id = f"0x{rng.getrandbits(64):x}"
     for rank in attempt.ranks:
-        yield _app(
-            attempt, after(attempt.start, rng.uniform(8, 14)), "app.start", rank, world=len(attempt.ranks)
-        )
+        yield _app(attempt, after(attempt.start, rng.uniform(8, 14)), "app.start", rank, world=len(attempt.ranks))
         done = after(attempt.init_at, rng.uniform(0.0, 0.2))
         if rank.rank == 0:
             yield _app(attempt, after(done, -6.0), "nccl.version", rank)
@@ -103,11 +101,7 @@ def _checkpoints(rng: Random, attempt: Attempt, last: datetime) -> Iterator[Occu
 
 def _success(attempt: Attempt, last: datetime) -> Iterator[Occurrence]:
     for rank in attempt.ranks if attempt.style.steps == "step" else attempt.ranks[:1]:
-        yield _app(
-            attempt, after(last, 1.0 + 0.001 * rank.local), "app.done", rank, step=attempt.step_at(last)
-        )
-    yield Occurrence(
-        attempt.end, "ctl.exit", "progress", job=attempt.key, attrs={"job": attempt.job_id, "status": 0}
-    )
+        yield _app(attempt, after(last, 1.0 + 0.001 * rank.local), "app.done", rank, step=attempt.step_at(last))
+    yield Occurrence(attempt.end, "ctl.exit", "progress", job=attempt.key, attrs={"job": attempt.job_id, "status": 0})
     done = after(attempt.end, 0.002)
     yield Occurrence(done, "ctl.done", "progress", job=attempt.key, attrs={"job": attempt.job_id})

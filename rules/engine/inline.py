@@ -195,9 +195,7 @@ def _key(job_id: str) -> Row:
     return {"cluster": _cluster(job_id), "job_id": job_id, "attempt": 0, "day": BASE_TIME.date()}
 
 
-def _attempt_row(
-    job_id: str, workload: str, nodes: list[str], events: Sequence[InlineEvent], start: datetime
-) -> Row:
+def _attempt_row(job_id: str, workload: str, nodes: list[str], events: Sequence[InlineEvent], start: datetime) -> Row:
     offsets = [e.offset_s for e in events]
     own = [e.offset_s for e in events if e.relation == "own"]
     start = min(start, BASE_TIME + timedelta(seconds=min(own, default=0.0)))

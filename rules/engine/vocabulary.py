@@ -25,7 +25,8 @@ class EventType(BaseModel):
         category: What it means if it is the origin.
         gap_s: Repeats within this gap fold into one event.
         attrs: Attribute -> type.
-        key: Attribute that is looked up in `catalogue`.
+        key: Attribute that tells two such events apart; it becomes the event's code, looked up in `catalogue`.
+        outcome: How an attempt ended that logs it last and has no scheduler record.
         catalogue: Catalogue whose role, category and class replace the defaults.
     """
 
@@ -38,12 +39,13 @@ class EventType(BaseModel):
     gap_s: int = Field(gt=0)
     attrs: dict[str, AttributeType]
     key: str | None = None
+    outcome: str | None = None
     catalogue: str | None = None
 
     @model_validator(mode="after")
     def _key_is_an_attribute(self) -> "EventType":
-        if (self.key is None) != (self.catalogue is None):
-            raise ValueError("key and catalogue belong together, give both or none")
+        if self.catalogue is not None and self.key is None:
+            raise ValueError("a catalogue needs the key that is looked up in it, add key")
         if self.key is not None and self.key not in self.attrs:
             raise ValueError(f"key {self.key} is no attribute, add it to attrs")
         return self
@@ -114,6 +116,10 @@ class Vocabulary(BaseModel):
 
 
 def _check_words(located: Located, keys: Keys, event: EventType, file: _File, problems: Problems) -> None:
-    for key, word, words in (("role", event.role, file.roles), ("category", event.category, file.categories)):
+    for key, word, words in (
+        ("role", event.role, file.roles),
+        ("category", event.category, file.categories),
+        ("outcome", event.outcome, [*file.outcomes, None]),
+    ):
         if word not in words:
-            problems.add(located, (*keys, key), f"{word} is no {key}, take one of {', '.join(words)}")
+            problems.add(located, (*keys, key), f"{word} is no {key}, take one of {', '.join(filter(None, words))}")

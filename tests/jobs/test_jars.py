@@ -89,9 +89,7 @@ def test_a_folder_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch, tmp_path:
         jar_paths(fetch=True)
 
 
-def test_a_read_only_environment_uses_the_users_cache(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_read_only_environment_uses_the_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("FIRSTFAULT_JARS_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(jars.sys, "prefix", str(tmp_path / "venv"))

@@ -55,7 +55,7 @@ def test_a_record_may_set_attributes_and_entities() -> None:
         (GOOD.replace("initiating", "bystander") + "}", "/vocabulary.yaml:7: events.a.b.role: bystander is no role"),
         (GOOD.replace("storage", "weather") + "}", "/vocabulary.yaml:7: events.a.b.category: weather is no category"),
         (GOOD + ", key: other, catalogue: c}", "/vocabulary.yaml:7: events.a.b: key other is no attribute"),
-        (GOOD + ", key: code}", "/vocabulary.yaml:7: events.a.b: key and catalogue belong together"),
+        (GOOD + ", catalogue: xid}", "/vocabulary.yaml:7: events.a.b: a catalogue needs the key"),
         (GOOD + ", colour: red}", "/vocabulary.yaml:7: events.a.b.colour: unknown key, remove it"),
         (GOOD.replace("gap_s: 1, ", "") + "}", "/vocabulary.yaml:7: events.a.b.gap_s: missing, add it"),
         (GOOD + "}\n" + GOOD + "}", "/vocabulary.yaml:8: events.a.b: given twice, remove one"),

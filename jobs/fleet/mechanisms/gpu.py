@@ -82,9 +82,7 @@ def nvlink_error(rng: Random, topology: Topology, attempt: Attempt, onset: datet
     rank = scene.pick_rank()
     link = rng.randrange(18)
     text = "NVLink: fatal error detected on link {}(0x0, 0x0, 0x{:x}, 0x0, 0x0, 0x0, 0x0)"
-    scene.signal(
-        after(onset, -180.0), "add.nvlink_crc", "origin", rank.node, rng.randrange(40, 90), device=rank.device
-    )
+    scene.signal(after(onset, -180.0), "add.nvlink_crc", "origin", rank.node, rng.randrange(40, 90), device=rank.device)
     scene.signal(
         after(onset, -20.0),
         "add.nvlink_crc",
@@ -103,9 +101,7 @@ def nvlink_error(rng: Random, topology: Topology, attempt: Attempt, onset: datet
     deaths = raises(scene, raised, rank, cuda_error(said), role="cascade", frame="all_reduce")
     deaths |= peers_closed(scene, rank, deaths[rank.rank][0])
     end = tear_down(scene, deaths)
-    return scene.close(
-        "nvlink_error", "nvlink_fabric", "gpu", [f"{rank.node}/{rank.device}"], t0=onset, end=end
-    )
+    return scene.close("nvlink_error", "nvlink_fabric", "gpu", [f"{rank.node}/{rank.device}"], t0=onset, end=end)
 
 
 @mechanism("thermal_off_bus")

@@ -33,9 +33,7 @@ def host_oom(rng: Random, topology: Topology, attempt: Attempt, onset: datetime)
     for i, kind in enumerate(("kern.oom_invoked", "kern.oom_kill", "kern.oom_killed", "kern.oom_reaped")):
         scene.host(after(onset, 0.02 * i), kind, "origin", rank.node, **said)
     error = f"RuntimeError: DataLoader worker (pid {worker}) is killed by signal: Killed. "
-    deaths: Deaths = raises(
-        scene, scene.later(onset, 0.4, 1.5), rank, error, role="cascade", frame="_try_get_data"
-    )
+    deaths: Deaths = raises(scene, scene.later(onset, 0.4, 1.5), rank, error, role="cascade", frame="_try_get_data")
     scene.launcher(scene.later(onset, 1.6, 2.0), "step.oom", "verdict", rank.node)
     end = tear_down(scene, deaths)
     return scene.close(
@@ -116,9 +114,7 @@ def _node_fails(scene: Scene, node: str, onset: datetime, *, role: Role) -> date
     scene.ctl(after(down, 0.003), fate, "verdict", node=node)
     scene.launcher(after(down, 0.2), "srun.node_failure", "verdict", leader, failed=node)
     scene.launcher(after(down, 0.25), "srun.aborted", "teardown", leader)
-    scene.launcher(
-        after(down, 0.3), "step.cancel", "teardown", leader, what="STEP", step=".0", why=NODE_FAILURE
-    )
+    scene.launcher(after(down, 0.3), "step.cancel", "teardown", leader, what="STEP", step=".0", why=NODE_FAILURE)
     for name in (n for n in scene.attempt.nodes if n != node):
         for rank in scene.attempt.ranks_of(name):
             channel = f"Ch {scene.rng.randrange(1, 24):08x}"

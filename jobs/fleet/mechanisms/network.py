@@ -41,9 +41,7 @@ def leaf_port_crc(rng: Random, topology: Topology, attempt: Attempt, onset: date
         scene.signal(after(t, 0.1), "add.rcv_errors", "origin", None, rng.randrange(60, 300), port=port)
         for node, adapter in behind:
             count = rng.randrange(20, 120)
-            scene.signal(
-                scene.later(t, 1.0, 8.0), "add.ack_timeout", "cascade", node.name, count, port=adapter.local
-            )
+            scene.signal(scene.later(t, 1.0, 8.0), "add.ack_timeout", "cascade", node.name, count, port=adapter.local)
             scene.signal(
                 scene.later(t, 1.0, 8.0),
                 "add.packet_seq",
@@ -134,8 +132,6 @@ def bad_interface(rng: Random, topology: Topology, attempt: Attempt, onset: date
     for rank in (r for r in attempt.ranks if r.node != node.name and rng.random() < 0.5):
         peer = f"{node.ip}<{rng.randrange(33000, 60000)}>"
         said = f"socketStartConnect: Connect to {peer} failed : Connection refused"
-        scene.app(
-            scene.later(onset, 0.6, 1.1), "nccl.warn", "cascade", rank, src="misc/socket.cc:484", msg=said
-        )
+        scene.app(scene.later(onset, 0.6, 1.1), "nccl.warn", "cascade", rank, src="misc/socket.cc:484", msg=said)
     end = tear_down(scene, deaths)
     return scene.close("bad_interface", "network_config", "node", [node.name], t0=onset, end=end)

@@ -27,9 +27,7 @@ def storage_full(rng: Random, topology: Topology, attempt: Attempt, onset: datet
         error = f"OSError: [Errno 28] No space left on device: '{folder}/rank{rank.rank}.pt'"
         deaths |= raises(scene, scene.later(onset, 0.0, 1.5), rank, error, role="origin", frame="save")
     end = tear_down(scene, deaths)
-    return scene.close(
-        "storage_full", "storage", "filesystem", [SCRATCH], t0=onset, end=end, affected=attempt.nodes
-    )
+    return scene.close("storage_full", "storage", "filesystem", [SCRATCH], t0=onset, end=end, affected=attempt.nodes)
 
 
 @mechanism("lustre_evicted")
@@ -48,13 +46,9 @@ def lustre_evicted(rng: Random, topology: Topology, attempt: Attempt, onset: dat
     folder = f"{SCRATCH}/ckpt/{attempt.name}"
     for rank in (r for r in attempt.ranks if r.local < 2):
         error = f"OSError: [Errno 5] Input/output error: '{folder}/rank{rank.rank}.pt'"
-        deaths |= raises(
-            scene, after(onset, 45.0 + rng.uniform(0.0, 3.0)), rank, error, role="cascade", frame="save"
-        )
+        deaths |= raises(scene, after(onset, 45.0 + rng.uniform(0.0, 3.0)), rank, error, role="cascade", frame="save")
     end = tear_down(scene, deaths)
-    return scene.close(
-        "lustre_evicted", "storage", "filesystem", [SCRATCH], t0=onset, end=end, affected=attempt.nodes
-    )
+    return scene.close("lustre_evicted", "storage", "filesystem", [SCRATCH], t0=onset, end=end, affected=attempt.nodes)
 
 
 @mechanism("nfs_stall")
@@ -66,16 +60,12 @@ def nfs_stall(rng: Random, topology: Topology, attempt: Attempt, onset: datetime
     if attempt.timeout_s > 130:
         for rank in attempt.ranks[::8]:
             t = after(onset, 123.0 + rng.uniform(0.0, 4.0))
-            scene.host(
-                t, "kern.hung_task", "cascade", rank.node, comm="pt_data_worker", pid=rank.pid + 40, secs=122
-            )
+            scene.host(t, "kern.hung_task", "cascade", rank.node, comm="pt_data_worker", pid=rank.pid + 40, secs=122)
     stuck = {attempt.ranks[-1], rng.choice(attempt.ranks)}
     deaths = watchdog(scene, scene.others(*stuck), scene.later(onset, 5.0, 9.0))
     end = tear_down(scene, deaths)
     for name in attempt.nodes:
-        scene.host(
-            after(end, 240.0 + rng.uniform(0.0, 3.0)), "kern.nfs_ok", "context", name, server=NFS_SERVER
-        )
+        scene.host(after(end, 240.0 + rng.uniform(0.0, 3.0)), "kern.nfs_ok", "context", name, server=NFS_SERVER)
     return scene.close(
         "nfs_stall",
         "storage",

@@ -113,6 +113,4 @@ def dataloader_error(rng: Random, topology: Topology, attempt: Attempt, onset: d
         t = scene.later(onset, 0.0, 1.2)
         deaths |= raises(scene, t, rank, error, role="origin", frame="_next_data")
     end = tear_down(scene, deaths)
-    return scene.close(
-        "dataloader_error", "data_pipeline", "job", [], t0=onset, end=end, affected=attempt.nodes
-    )
+    return scene.close("dataloader_error", "data_pipeline", "job", [], t0=onset, end=end, affected=attempt.nodes)

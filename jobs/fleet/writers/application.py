@@ -21,9 +21,7 @@ def write(world: World, sink: Sink) -> None:
 
 def folder(attempt: Attempt) -> str:
     """The folder of an attempt inside the landing zone."""
-    return f"jobs/{attempt.job_id}" + (
-        f"/attempt-{attempt.attempt}" if attempt.requeued or attempt.retried else ""
-    )
+    return f"jobs/{attempt.job_id}" + (f"/attempt-{attempt.attempt}" if attempt.requeued or attempt.retried else "")
 
 
 def output(attempt: Attempt) -> str:

@@ -24,8 +24,7 @@ KERNEL: dict[str, str] = {
         "Memory cgroup out of memory: Killed process {pid} ({comm}) total-vm:{rss}kB, anon-rss:{rss}kB, "
         "file-rss:5120kB, shmem-rss:0kB, UID:{uid} pgtables:131880kB oom_score_adj:0"
     ),
-    "kern.oom_reaped": "oom_reaper: reaped process {pid} ({comm}), now anon-rss:0kB, file-rss:0kB, "
-    "shmem-rss:0kB",
+    "kern.oom_reaped": "oom_reaper: reaped process {pid} ({comm}), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB",
     "kern.hung_task": "INFO: task {comm}:{pid} blocked for more than {secs} seconds.",
     "kern.mce": "mce: [Hardware Error]: CPU {cpu}: Machine Check: 0 Bank {bank}: {status}",
     "kern.panic": "Kernel panic - not syncing: Fatal hardware error!",
@@ -53,11 +52,9 @@ KERNEL: dict[str, str] = {
     "kern.cpu_throttle": "CPU{cpu}: Core temperature is above threshold, cpu clock is throttled (total "
     "events = {total})",
     "kern.boot": (
-        "Linux version 5.15.0-118-generic (buildd@build) (gcc 11.4.0) #128-Ubuntu SMP Fri Jul 5 09:28:59 "
-        "UTC 2024"
+        "Linux version 5.15.0-118-generic (buildd@build) (gcc 11.4.0) #128-Ubuntu SMP Fri Jul 5 09:28:59 UTC 2024"
     ),
-    "kern.chatter": "perf: interrupt took too long ({pid} > 2500), lowering "
-    "kernel.perf_event_max_sample_rate to 50000",
+    "kern.chatter": "perf: interrupt took too long ({pid} > 2500), lowering kernel.perf_event_max_sample_rate to 50000",
 }
 SYSTEM: dict[str, tuple[str, str]] = {
     "sys.fm_start": ("systemd[1]", "Starting NVIDIA fabric manager service..."),

@@ -42,6 +42,4 @@ def _row(world: World, found: Tracks, node: Node, attempt: Attempt, *, gpu: Gpu,
     watts = 640.0 + gpu.index * 3.1 + int(t.timestamp()) % 17 - (300.0 if slowed else 0.0)
     busy = 100 if t > attempt.train_at else 0
     clock = 705 if slowed else 1980
-    return (
-        f"{stamp}, {gpu.index}, {bus}, {celsius:.0f}, {watts:.2f} W, {busy} %, {clock} MHz, 0x{reasons:016x}"
-    )
+    return f"{stamp}, {gpu.index}, {bus}, {celsius:.0f}, {watts:.2f} W, {busy} %, {clock} MHz, 0x{reasons:016x}"

@@ -61,9 +61,7 @@ def write(world: World, sink: Sink) -> None:
     _switch_csv(world, sink, found, switches)
     for t in grid(world.midnight, after(world.midnight, DAY_S), world.profile.sampling.switch_dumps_s):
         for switch, ports in switches.items():
-            blocks = [
-                _block(world, found, (None, f"{switch}:{p}"), lid, port=p, t=t) for p, lid in ports.items()
-            ]
+            blocks = [_block(world, found, (None, f"{switch}:{p}"), lid, port=p, t=t) for p, lid in ports.items()]
             sink.add(f"network/perfquery-{switch}-{compact(t)}.txt", t, "\n".join(blocks))
 
 
@@ -109,10 +107,7 @@ def _block(world: World, found: Tracks, place: Place, lid: int, *, port: int, t:
         "PortRcvPkts": str(words // 511),
     }
     for label, name in PERFQUERY:
-        shown = (
-            fixed.get(label)
-            or f"{value(found, name, place, t) + _residue(world, place, name) if name else 0:.0f}"
-        )
+        shown = fixed.get(label) or f"{value(found, name, place, t) + _residue(world, place, name) if name else 0:.0f}"
         lines.append(f"{label + ':':.<{NAME_WIDTH}}{shown}")
     return "\n".join(lines)
 

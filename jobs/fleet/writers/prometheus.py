@@ -80,14 +80,10 @@ def _gpu_points(world: World, found: Tracks, name: str, place: Place, attempt: A
     points: list[list[object]] = []
     for t in grid(attempt.start, attempt.end, world.profile.sampling.metrics_s):
         scraped = after(t, -SCRAPE_FRACTION)
-        if world.silent(place[0] or "", scraped) or (
-            name != "xid" and value(found, "gpu_lost", place, scraped)
-        ):
+        if world.silent(place[0] or "", scraped) or (name != "xid" and value(found, "gpu_lost", place, scraped)):
             break
         reading = (
-            gpu_temperature(world, found, place, scraped)
-            if name == "gpu_temp"
-            else value(found, name, place, scraped)
+            gpu_temperature(world, found, place, scraped) if name == "gpu_temp" else value(found, name, place, scraped)
         )
         points.append([int(t.timestamp()), f"{reading:.0f}"])
     return points
@@ -102,9 +98,7 @@ def gpu_temperature(world: World, found: Tracks, place: Place, t: datetime) -> f
 def _port_series(world: World, found: Tracks, name: str, metric: str) -> Iterator[Series]:
     """`metric > 0`: ports whose counter is not zero, from a residue that was there before."""
     end = after(world.midnight, DAY_S)
-    for (node, port), track in sorted(
-        found.get(name, {}).items(), key=lambda item: (item[0][0] or "", item[0][1])
-    ):
+    for (node, port), track in sorted(found.get(name, {}).items(), key=lambda item: (item[0][0] or "", item[0][1])):
         if node is None:
             continue
         hca = port.split("/")[0]

@@ -33,11 +33,7 @@ def rows(attempt: Attempt) -> list[str]:
     Returns:
         Rows under `HEADER`.
     """
-    batch = (
-        ("COMPLETED", "0:0")
-        if attempt.state == "COMPLETED"
-        else (attempt.step_state.split()[0], attempt.step_exit)
-    )
+    batch = ("COMPLETED", "0:0") if attempt.state == "COMPLETED" else (attempt.step_state.split()[0], attempt.step_exit)
     worst = "0:0" if attempt.state == "COMPLETED" else attempt.step_exit
     codes = (attempt.state, attempt.exit_code, worst)
     return [
@@ -47,9 +43,7 @@ def rows(attempt: Attempt) -> list[str]:
     ]
 
 
-def _row(
-    attempt: Attempt, step: str, names: tuple[str, str], codes: tuple[str, str, str], reason: str
-) -> str:
+def _row(attempt: Attempt, step: str, names: tuple[str, str], codes: tuple[str, str, str], reason: str) -> str:
     end = _second(attempt.end)
     count = len(attempt.nodes)
     cpus = CPUS * count

@@ -13,9 +13,7 @@ CONTROLLER: dict[str, str] = {
     "ctl.set_down": "error: Nodes {node} not responding, setting DOWN",
     "ctl.kill_on_failed": "Killing JobId={job} on failed node {node}",
     "ctl.requeue_on_failed": "requeue job JobId={job} due to failure of node {node}",
-    "ctl.rebooted": (
-        "validate_node_specs: Node {node} unexpectedly rebooted boot_time={boot} last response={last}"
-    ),
+    "ctl.rebooted": ("validate_node_specs: Node {node} unexpectedly rebooted boot_time={boot} last response={last}"),
     "ctl.requeue": "_slurm_rpc_requeue: Requeue of JobId={job} returned Success",
     "ctl.preempted": "preempted JobId={job} has been {fate} to reclaim resources for JobId={by}",
     "ctl.time_limit": "Time limit exhausted for JobId={job}",

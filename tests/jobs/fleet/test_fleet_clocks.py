@@ -53,9 +53,7 @@ def test_a_node_writes_its_lines_shifted_by_its_offset(world: World, sink: Sink)
     for node in (n for n in world.topology.nodes if n.kernel == "iso"):
         true = [o.t for o in world.of("kern") if o.node == node.name and o.kind != "kern.aer_corrected"]
         lines = [line for line in sink.lines(f"nodes/{node.name}/kern.log") if "AER" not in line]
-        lines = [
-            line for line in lines if "[10de:" not in line and "Bus Error" not in line and "[12]" not in line
-        ]
+        lines = [line for line in lines if "[10de:" not in line and "Bus Error" not in line and "[12]" not in line]
         clock = world.clock(node.name)
         assert [datetime.fromisoformat(line.split()[0]) for line in lines] == [
             t + timedelta(microseconds=round(clock.offset(t) * 1e6)) for t in true
@@ -86,9 +84,7 @@ def test_dmesg_keeps_no_wall_clock(world: World, sink: Sink) -> None:
     stamps = [
         line
         for name in nodes
-        for line in sink.lines(
-            f"nodes/{name}/dmesg-{world.clock(name).written(world.close):%Y%m%dT%H%M%S}.txt"
-        )
+        for line in sink.lines(f"nodes/{name}/dmesg-{world.clock(name).written(world.close):%Y%m%dT%H%M%S}.txt")
     ]
     assert stamps
     assert all(re.match(r"\[ *\d+\.\d{6}\] ", line) for line in stamps)

@@ -88,8 +88,7 @@ def test_sacct_rows_read_back_to_the_attempts(demo: FleetReport, world: World) -
         times = [datetime.fromisoformat(row[name]).replace(tzinfo=UTC) for name in ("Start", "End")]
         read[row["JobID"], number] = (row["State"], nodes, times[0], times[1])
     assert read == {
-        a.key: (a.state, tuple(sorted(a.nodes)), a.start, a.end.replace(microsecond=0))
-        for a in world.attempts
+        a.key: (a.state, tuple(sorted(a.nodes)), a.start, a.end.replace(microsecond=0)) for a in world.attempts
     }
     assert len(rows) == 3 * len(jobs)
 
@@ -115,9 +114,7 @@ def test_a_skewed_victim_looks_earliest_somewhere(world: World) -> None:
         lines = [
             o
             for o in world.occurrences
-            if o.job == (truth.job_id, truth.attempt)
-            and o.node
-            and o.role in {"origin", "cascade", "teardown"}
+            if o.job == (truth.job_id, truth.attempt) and o.node and o.role in {"origin", "cascade", "teardown"}
         ]
         places = {o.split("/")[0] for o in truth.origin}
         if lines and truth.origin_scope in {"gpu", "node"}:

@@ -41,9 +41,7 @@ def lone(name: str, seed: int) -> Profile:
     attempts = AttemptsProfile(mechanisms={name: 1}, healthy=0, sizes={4: 1.0}, minutes=(15.0, 20.0))
     coarse = SamplingProfile(switch_csv_s=21600, switch_dumps_s=43200)
     size = TopologyProfile(racks=2)
-    return Profile(
-        name=name, seed=seed, day=date(2026, 11, 7), attempts=attempts, topology=size, sampling=coarse
-    )
+    return Profile(name=name, seed=seed, day=date(2026, 11, 7), attempts=attempts, topology=size, sampling=coarse)
 
 
 @cache

@@ -1,0 +1,144 @@
+"""A run holds the lake alone, says so, and lets go whatever happens."""
+
+import json
+import os
+import re
+import time
+
+import pytest
+
+from firstfault.jobs.lake import Lake
+from firstfault.jobs.runs import LOCK_FILE, Heart, LakeBusyError, Lock, open_run
+from firstfault.transforms.runs import RUNS
+from tests.frames import rows
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "lake" / LOCK_FILE
+
+
+def opened(lake, **given):
+    return open_run(lake, "nightly", **({"day": None, "stale_s": 900, "heartbeat_s": 60} | given))
+
+
+def age(file, seconds) -> None:
+    """Makes the last heartbeat that old."""
+    then = time.time() - seconds
+    os.utime(file, (then, then))
+
+
+def test_a_second_taker_is_told_who_holds_the_lake_and_what_to_do(file):
+    assert Lock(file, "first").take(900, steal=False) is False
+    with pytest.raises(LakeBusyError) as error:
+        Lock(file, "second").take(900, steal=False)
+    text = str(error.value)
+    assert re.search(rf"held by run first of \S+ \(process {os.getpid()}\), last heartbeat 0 s ago", text)
+    assert "--steal" in text
+    assert json.loads(file.read_text())["run_id"] == "first"
+
+
+def test_a_stale_lock_is_taken_over_and_a_beating_one_is_not(file):
+    first = Lock(file, "first")
+    first.take(900, steal=False)
+    age(file, 901)
+    first.beat()
+    with pytest.raises(LakeBusyError):
+        Lock(file, "second").take(900, steal=False)
+    age(file, 901)
+    assert Lock(file, "second").take(900, steal=False) is True
+    assert json.loads(file.read_text())["run_id"] == "second"
+
+
+def test_a_lock_that_was_cut_while_it_was_written_is_stale_in_time(file):
+    file.parent.mkdir()
+    file.write_text('{"run_id": "fir')
+    with pytest.raises(LakeBusyError, match="held by run"):
+        Lock(file, "second").take(900, steal=False)
+    age(file, 901)
+    assert Lock(file, "second").take(900, steal=False) is True
+
+
+def test_a_lock_can_be_stolen_and_the_robbed_run_does_not_release_it(file):
+    first, second = Lock(file, "first"), Lock(file, "second")
+    first.take(900, steal=False)
+    assert second.take(900, steal=True) is True
+    first.release()
+    assert json.loads(file.read_text())["run_id"] == "second"
+    second.release()
+    assert not file.exists()
+
+
+def test_a_beat_of_a_run_that_lost_its_lock_makes_no_new_one(file):
+    first = Lock(file, "first")
+    first.take(900, steal=False)
+    file.unlink()
+    first.beat()
+    assert not file.exists()
+
+
+def test_the_heart_beats_until_it_is_stopped(file):
+    lock = Lock(file, "first")
+    lock.take(900, steal=False)
+    age(file, 500)
+    heart = Heart(lock, 0.02)
+    until = time.monotonic() + 5
+    while time.time() - file.stat().st_mtime > 100 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert time.time() - file.stat().st_mtime < 100
+    heart.stop()
+    time.sleep(0.1)
+    age(file, 500)
+    time.sleep(0.1)
+    assert time.time() - file.stat().st_mtime > 400
+
+
+def test_runs_are_recorded_the_lake_is_held_meanwhile_and_a_failure_is_to_be_redone(spark, tmp_path):
+    lake = Lake(spark, str(tmp_path / "lake"))
+    file = tmp_path / "lake" / LOCK_FILE
+    with opened(lake) as first:
+        assert not first.redo
+        with pytest.raises(LakeBusyError, match=f"held by run {first.run_id} "), opened(lake):
+            raise AssertionError("two runs hold the lake")
+        with first.stage("land"):
+            pass
+        first.facts["lines_read"] = 7
+        assert file.exists()
+    assert not file.exists()
+
+    with pytest.raises(ValueError, match="cut"), opened(lake) as second:
+        assert not second.redo
+        raise ValueError("cut in the middle")
+    assert not file.exists()
+
+    with opened(lake) as third:
+        assert third.redo
+        age(file, 901)
+        with opened(lake) as fourth:
+            assert fourth.redo
+    assert not file.exists()
+
+    found = {r[0]: r[1:] for r in rows(lake.read(RUNS), "run_id", "job", "status", "error", "lines_read", "pid")}
+    assert found == {
+        first.run_id: ("nightly", "done", None, 7, os.getpid()),
+        second.run_id: ("nightly", "failed", "cut in the middle", None, os.getpid()),
+        third.run_id: ("nightly", "done", None, None, os.getpid()),
+        fourth.run_id: ("nightly", "done", None, None, os.getpid()),
+    }
+    (durations, versions) = next(
+        r[1:] for r in rows(lake.read(RUNS), "run_id", "durations_s", "versions") if r[0] == first.run_id
+    )
+    assert list(durations) == ["land"]
+    assert set(versions) == {"firstfault", "pyspark", "delta-spark", "python"}
+    with opened(lake) as fifth:
+        assert not fifth.redo
+
+
+def test_a_stage_that_comes_twice_adds_up(spark):
+    from firstfault.jobs.runs import Run
+
+    run = Run("nightly")
+    for _ in range(2):
+        with run.stage("plan"):
+            time.sleep(0.02)
+    assert run.durations_s["plan"] >= 0.04

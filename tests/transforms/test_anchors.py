@@ -1,0 +1,172 @@
+"""Where rules start, and whom they blame."""
+
+import pytest
+from pyspark.sql import functions as F
+
+from firstfault.transforms.anchors import find_anchors, with_origin
+from firstfault.transforms.attempts import ATTEMPTS
+from firstfault.transforms.placement import PLACEMENT
+from firstfault.transforms.rule_tables import SPECS
+from firstfault.transforms.selection import with_places
+from firstfault.transforms.topology import TOPOLOGY
+from tests.frames import collected, frame, pick, scoped
+
+# spec: (blame, argument, scope)
+SPEC = {
+    "device": ("device", None, "gpu"),
+    "node": ("node", None, "node"),
+    "port": ("port", None, "port"),
+    "rank": ("rank", None, "rank"),
+    "attr": ("attr", "fs", "filesystem"),
+    "filesystem": ("filesystem", None, "filesystem"),
+    "silent": ("silent", None, "rank"),
+    "silent node": ("silent", None, "node"),
+    "behind": ("behind", None, "rank"),
+    "switch": ("common", "switch", "rack"),
+    "job": ("job", None, "job"),
+}
+NUMBER = {name: n for n, name in enumerate(SPEC)}
+EVENTS = {
+    "devices": [
+        {"t": "03:00:09", "node": "n1", "device": "0000:3b:00", "count": 2},
+        {"t": "03:00:05", "node": "n1", "device": "0000:3b:00", "count": 3},
+        {"t": "03:00:01", "node": "n1", "device": "0000:5d:00"},
+        {"t": "03:00:03", "node": "n2", "device": None},
+    ],
+    # The earliest is the one that had certainly happened first.
+    "intervals": [
+        {"t": "03:00:02", "t_low": "03:00:00", "t_high": "03:00:04", "node": "n1"},
+        {"t": "03:00:03", "node": "n1"},
+    ],
+    "ports": [{"t": "03:00:00", "port": "sw1:1"}, {"t": "03:00:00", "node": "n1"}],
+    "ranks": [{"t": "03:00:00", "rank": 3, "node": "n2"}, {"t": "03:00:01", "rank": None, "node": "n1"}],
+    "file systems": [
+        {"t": "03:00:00", "node": "n1", "attrs": {"fs": "/scratch"}},
+        {"t": "03:00:01", "node": "n2", "attrs": {"fs": "/scratch"}},
+        {"t": "03:00:02", "node": "n2", "attrs": {"other": "/home"}},
+    ],
+    "one is silent": [{"t": "03:00:00", "rank": r, "node": f"n{1 + r // 2}"} for r in (0, 1, 2)],
+    "half are silent": [{"t": "03:00:00", "rank": r, "node": "n1"} for r in (0, 1)],
+    "most are silent": [{"t": "03:00:00", "rank": 0, "node": "n1"}],
+    "nobody is silent": [{"t": "03:00:00", "rank": r, "node": "n1"} for r in range(4)],
+    "nobody says its rank": [{"t": "03:00:00", "rank": None, "node": "n1"}],
+    "one is behind": [
+        {"t": "03:00:00", "rank": r, "node": "n1", "attrs": {"seq": s}}
+        for r, s in ((0, "100"), (1, "100"), (2, "99"), (3, "100"))
+    ],
+    "behind by what it completed": [
+        {"t": "03:00:00", "rank": r, "node": "n1", "attrs": {"last_completed": s}} for r, s in ((0, "1000"), (1, "999"))
+    ],
+    "all are equal": [{"t": "03:00:00", "rank": r, "node": "n1", "attrs": {"seq": "7"}} for r in (0, 1)],
+    "most are behind": [
+        {"t": "03:00:00", "rank": r, "node": "n1", "attrs": {"seq": s}} for r, s in ((0, "9"), (1, "7"), (2, "7"))
+    ],
+    "one switch": [{"t": "03:00:00", "node": n} for n in ("n1", "n2")],
+    "two switches": [{"t": "03:00:00", "node": n} for n in ("n1", "n3")],
+    "one node": [{"t": "03:00:00", "node": "n1"}],
+}
+ASKED = {
+    "devices": ("device", "node"), "intervals": ("node",), "ports": ("port",), "ranks": ("rank",),
+    "file systems": ("attr", "job", "filesystem"), "one is silent": ("silent", "silent node"),
+    **{name: ("silent",) for name in EVENTS if "silent" in name and name != "one is silent"},
+    "nobody says its rank": ("silent",),
+    **{name: ("behind",) for name in EVENTS if "behind" in name or "equal" in name},
+    **{name: ("switch",) for name in EVENTS if "switch" in name or name == "one node"},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def found(spark):
+    """Anchors with their origin; every group of events is an attempt of its own."""
+    events, attempts, placement = [], [], []
+    pairs = [(uid, spec) for uid, specs in ASKED.items() for spec in specs]
+    for uid, spec in pairs:
+        events += [{"uid": f"{uid}: {spec}", "event_id": f"{n}", **e} for n, e in enumerate(EVENTS[uid])]
+        attempts.append({"job_id": f"{uid}: {spec}", "source_cluster": "c", "nodes": ["n1", "n2", "n3"]})
+        placement += [{"job_id": f"{uid}: {spec}", "rank": r, "node": f"n{1 + r // 2}"} for r in range(4)]
+    specs = [
+        {"spec_id": NUMBER[s], "selector_id": NUMBER[s], "blame": b, "blame_arg": a, "scope": scope}
+        for s, (b, a, scope) in SPEC.items()
+    ]
+    links = [
+        {"cluster": "c", "node": n, "hca": "h", "switch": s, "leaf_port": f"{s}:{n}", "rack": "r"}
+        for n, s in (("n1", "sw1"), ("n2", "sw1"), ("n3", "sw2"))
+    ] + [{"cluster": "d", "node": n, "hca": "h", "switch": "sw0"} for n in ("n1", "n3")]
+    topology = frame(spark, TOPOLOGY, links)
+    tagged = with_places(scoped(spark, events), topology)
+    chosen = F.create_map(*(F.lit(x) for s, n in NUMBER.items() for x in (s, n)))
+    tagged = tagged.withColumn("selector_id", chosen[F.element_at(F.split("uid", ": "), -1)])
+    anchors = find_anchors(tagged, frame(spark, SPECS, specs))
+    by_job = lambda df: df.withColumn("uid", F.col("job_id"))  # noqa: E731
+    located = with_origin(
+        anchors, by_job(frame(spark, ATTEMPTS, attempts)), by_job(frame(spark, PLACEMENT, placement)), topology
+    )
+    return collected(located.select("*", F.col("first.event_id").alias("first_id"), F.col("first.t").alias("t")))
+
+
+def of(found, name, *columns):
+    return pick(found, *columns, uid=name)
+
+
+def test_an_anchor_is_the_earliest_event_of_each_device_with_the_count_of_all(found):
+    columns = ("origin", "origin_scope", "origin_nodes", "t", "n", "event_ids")
+    assert of(found, "devices: device", *columns) == [
+        (["n1/0000:3b:00"], "gpu", ["n1"], "03:00:05", 5, ["0", "1"]),
+        (["n1/0000:5d:00"], "gpu", ["n1"], "03:00:01", 1, ["2"]),
+        # A device that nobody names is blamed as its node.
+        (["n2"], "node", ["n2"], "03:00:03", 1, ["3"]),
+    ]
+    assert of(found, "devices: node", "origin", "n", "t") == [(["n1"], 6, "03:00:01"), (["n2"], 1, "03:00:03")]
+
+
+def test_the_earliest_is_the_one_that_ends_first(found):
+    assert of(found, "intervals: node", "t", "nodes") == [("03:00:03", ["n1"])]
+
+
+def test_a_port_is_blamed_and_a_node_where_no_port_is_named(found):
+    assert of(found, "ports: port", "origin", "origin_scope") == [(["n1"], "node"), (["sw1:1"], "port")]
+
+
+def test_a_rank_is_blamed_by_its_number_and_the_job_where_none_is_named(found):
+    assert of(found, "ranks: rank", "origin", "origin_scope", "origin_nodes") == [
+        (["rank-3"], "rank", ["n2"]),
+        ([], "job", []),
+    ]
+
+
+def test_an_attribute_or_file_system_is_blamed_where_the_event_has_it_and_a_job_needs_no_name(found):
+    columns = ("origin", "origin_scope", "nodes")
+    assert of(found, "file systems: attr", *columns) == [(["/scratch"], "filesystem", ["n1", "n2"])]
+    assert of(found, "file systems: filesystem", *columns) == [
+        (["/scratch"], "filesystem", ["n1", "n2"]),
+        ([], "job", ["n2"]),
+    ]
+    assert of(found, "file systems: job", "origin", "origin_scope", "n") == [([], "job", 3)]
+
+
+def test_a_silent_minority_is_blamed_by_rank_or_node(found):
+    columns = ("origin", "origin_scope", "origin_nodes")
+    assert of(found, "one is silent: silent", *columns) == [(["rank-3"], "rank", ["n2"])]
+    assert of(found, "one is silent: silent node", *columns) == [(["n2"], "node", ["n2"])]
+    assert of(found, "half are silent: silent", "origin") == [(["rank-2", "rank-3"],)]
+
+
+@pytest.mark.parametrize("name", ["most are silent", "nobody is silent", "nobody says its rank"])
+def test_a_silence_of_most_or_none_names_nobody(found, name):
+    assert of(found, f"{name}: silent", "origin") == []
+
+
+def test_the_ranks_with_the_lowest_sequence_number_are_behind(found):
+    assert of(found, "one is behind: behind", "origin", "origin_nodes") == [(["rank-2"], ["n2"])]
+    assert of(found, "behind by what it completed: behind", "origin") == [(["rank-1"],)]
+
+
+@pytest.mark.parametrize("name", ["all are equal", "most are behind"])
+def test_nobody_is_behind_when_all_are_equal_or_most_are_low(found, name):
+    assert of(found, f"{name}: behind", "origin") == []
+
+
+def test_what_all_nodes_have_in_common_is_blamed(found):
+    assert of(found, "one switch: switch", "origin", "nodes") == [(["sw1"], ["n1", "n2"])]
+    assert of(found, "two switches: switch", "origin") == []
+    assert of(found, "one node: switch", "origin") == []

@@ -1,0 +1,55 @@
+"""Which rank ran where."""
+
+from firstfault.transforms.attempts import ATTEMPTS
+from firstfault.transforms.placement import build_placement
+from firstfault.transforms.scoped_events import SCOPED_EVENTS
+from tests.frames import frame, rows
+
+SEEN = "cluster string, job_id string, attempt_hint int, rank int, node string"
+
+
+def test_ranks_come_from_paths_and_initialisation_lines_know_better(spark):
+    def attempt(job, number, *nodes):
+        return {
+            "cluster": "alpha", "source_cluster": "c", "job_id": job, "attempt": number, "nodes": list(nodes),
+            "day": "2026-11-20",
+        }  # fmt: skip
+
+    def line(job, rank, event_type="comm.init_complete", **given):
+        return {
+            "cluster": "alpha", "job_id": job, "attempt": 0, "day": "2026-11-20", "rank": rank, "relation": "own",
+            "event_type": event_type,
+        } | given  # fmt: skip
+
+    def path(job, rank, node=None, hint=None, cluster="c"):
+        return {"cluster": cluster, "job_id": job, "attempt_hint": hint, "rank": rank, "node": node}
+
+    attempts = [attempt("1", 0, "n1", "n2"), attempt("1", 1, "n3", "n4"), attempt("2", 0, "n9")]
+    seen = [
+        path("1", 0, "n1", hint=0),
+        path("1", 1, "n2", hint=0),
+        path("1", 2, hint=0),
+        path("1", 0, "n3", hint=1),
+        path("2", 0),
+        path("2", None, "n9"),
+        path("2", 5, "n5", cluster="d"),
+        path("7", 0, "n1"),
+    ]
+    lines = [
+        line("1", 1, node="n1", device="0000:3b:00"),
+        line("1", 2, node=None, device="0000:5d:00"),
+        line("1", 3, node="n2"),
+        line("1", None, node="n2"),
+        line("1", 0, "train.step", node="n2", device="0000:99:00"),
+    ]
+    made = build_placement(
+        frame(spark, SEEN, seen), frame(spark, SCOPED_EVENTS, lines), frame(spark, ATTEMPTS, attempts)
+    )
+    assert rows(made, "cluster", "job_id", "attempt", "rank", "node", "device", "basis") == [
+        ("alpha", "1", 0, 0, "n1", None, "path"),
+        ("alpha", "1", 0, 1, "n1", "0000:3b:00", "init_line"),
+        ("alpha", "1", 0, 2, None, "0000:5d:00", "init_line"),
+        ("alpha", "1", 0, 3, "n2", None, "init_line"),
+        ("alpha", "1", 1, 0, "n3", None, "path"),
+        ("alpha", "2", 0, 0, "n9", None, "path"),
+    ]
