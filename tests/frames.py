@@ -35,7 +35,7 @@ def frame(spark: SparkSession, schema: Table | StructType | str, given: Iterable
 def rows(df: DataFrame, *columns: str) -> list[tuple]:
     """The chosen columns (all when none is named) as tuples, in a fixed order."""
     chosen = df.select(*columns) if columns else df
-    return sorted((tuple(_out(v) for v in row) for row in chosen.collect()), key=repr)
+    return sorted((tuple(_out(v) for v in row) for row in chosen.collect()), key=_order)
 
 
 def collected(df: DataFrame) -> list[dict]:
@@ -47,7 +47,16 @@ def collected(df: DataFrame) -> list[dict]:
 def pick(found: list[dict], *columns: str, **equal: object) -> list[tuple]:
     """The chosen columns of the collected rows with these values (a set: one of them), in a fixed order."""
     kept = [r for r in found if all(r[k] in v if isinstance(v, set) else r[k] == v for k, v in equal.items())]
-    return sorted((tuple(r[c] for c in columns) for r in kept), key=repr)
+    return sorted((tuple(r[c] for c in columns) for r in kept), key=_order)
+
+
+def _order(value: object) -> tuple:
+    """A sort key over values of one column; null comes last."""
+    if isinstance(value, tuple | list):
+        return 0, "", tuple(_order(v) for v in value)
+    if isinstance(value, int | float):
+        return 0, "", value
+    return value is None, repr(value) if isinstance(value, dict) else "", value if isinstance(value, str) else ""
 
 
 def moment(text: str) -> datetime:

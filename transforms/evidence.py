@@ -67,9 +67,9 @@ def build_evidence(scoped: DataFrame, winners: DataFrame, symptoms: DataFrame) -
     is_end = F.col("event_type") == "sched.end"
     part = (
         F.when(is_basis & (F.col("event_type") == F.col("_anchor")), "origin")
-        .when(is_basis, "support")
+        .when(is_basis & (F.col("role") != "cascade"), "support")
         .when(is_end, "end")
-        .when(F.col("_first"), "cascade")
+        .when(F.col("_first") | is_basis, "cascade")
     )
     steps = events.withColumn("part", part).where("part is not null")
     ends = Window.partitionBy("uid", "part").orderBy("t", "event_id")

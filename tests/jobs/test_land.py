@@ -27,6 +27,7 @@ KERNEL = [
     b"2026-11-20T03:00:02.500000+00:00 n1 kernel: caf\xe9 \xff\n",
 ]
 PACKED = gzip.compress(b"".join(b"2026-11-20T03:00:00+00:00 n1 kernel: line %d\n" % n for n in range(4000)))
+SERIES = b'{"status": "success", "data": {"resultType": "matrix", "result": ['
 SACCT = b"JobID|State|Submit|Start|End\n1|FAILED|2026-11-20T01:00:00|2026-11-20T02:00:00|2026-11-20T03:00:00\n"
 
 
@@ -55,7 +56,9 @@ def staged(spark, tmp_path_factory):
         "packed.log.zst": zstandard.compress(whole),
         "cut.log.gz": PACKED[: len(PACKED) // 2],
         "sacct.txt": second,
-        "broken.json": b'{"status": "success", "data": {"resultType": "matrix", "result": [',
+        "cut in an item.json": SERIES + b'{"metric": {"__name__": "a"}, "val',
+        "cut before the first.json": SERIES,
+        "cut after an item.json": SERIES + b'{"metric": {"__name__": "a"}, "values": [[1795140000, "1"]]},',
     }
     for name, data in files.items():
         (root / name).write_bytes(data)
@@ -72,7 +75,7 @@ def staged(spark, tmp_path_factory):
         planned("cut.log.gz", b"", to_byte=10**9, compression="gzip"),
         planned("gone.log", whole),
         planned("sacct.txt", second, "sacct", from_byte=len(SACCT), lines_before=2, node=None, job_id="_cluster"),
-        planned("broken.json", files["broken.json"], "prometheus", node=None),
+        *(planned(name, files[name], "prometheus", node=None) for name in files if name.startswith("cut ")),
     ]
     return collected(stage(ranges_frame(spark, ranges), Landing(str(root)), [XID], 2))
 
@@ -158,7 +161,13 @@ def test_the_books_of_every_stream_balance(staged):
     for stream in {r["stream_id"] for r in staged}:
         found = units(staged, stream)
         assert found.pop("counted") == sum(found.values()), stream
-    assert "quarantined" in units(staged, "broken.json")
+
+
+@pytest.mark.parametrize("place", ["in an item", "before the first", "after an item"])
+def test_a_document_that_was_cut_says_so_wherever_it_was_cut(staged, place):
+    assert pick(staged, "reason", "units", stream_id=f"cut {place}.json", disposition="quarantined") == [
+        ("bad_json", 1)
+    ]
 
 
 def test_segments_of_a_large_stream_are_whole_lines_that_join_to_the_range(monkeypatch):

@@ -165,9 +165,7 @@ def test_confidence_is_capped_by_the_rule_and_by_doubt(verdicts):
     names = ("capped by its rule", "order undecidable", "clause undecided", "source missing", "just sure enough")
     assert [verdicts[n]["confidence"] for n in names] == [0.62, 0.69, 0.69, 0.69, 0.55]
     assert said(verdicts, "order undecidable", "category", "order_certain") == ("of xid", False)
-    assert verdicts["order undecidable"]["conclusion"].endswith(
-        " The clocks cannot decide the order this rests on."
-    )
+    assert verdicts["order undecidable"]["conclusion"].endswith(" The clocks cannot decide the order this rests on.")
     assert verdicts["source missing"]["missing"] == ["app_log"]
 
 

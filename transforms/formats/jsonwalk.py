@@ -91,8 +91,9 @@ def _salvage(data: bytes, view: str, at: int, path: Sequence[str]) -> Generator[
         for start, stop in _spans(view, place):
             yield _item(data, (start, stop))
             at = _skip(view, stop)
-    if at < end:
-        yield Item(at, end - at, data[at:end].decode(errors="replace").rstrip("\r\n"), None)
+    # Even where nothing stands after the last whole item, the document was not whole, and that must show.
+    rest = data[at:end].decode(errors="replace").rstrip("\r\n")
+    yield Item(min(at, end), max(0, end - at), rest, None)
     return _skip(view, max(at, end))
 
 

@@ -108,3 +108,18 @@ def test_a_matrix_is_counted_by_sample():
 
 def test_formats_named_elsewhere_exist():
     assert READERS.keys() >= SNAPSHOT_FORMATS | HEADED_FORMATS
+
+
+WHOLE = {
+    "kube": json.dumps({"kind": "List", "items": [EVENT, POD]}),
+    "prometheus": matrix((GPU, [[1, "1"], [2, "2"]])),
+    "sacct_json": json.dumps({"jobs": [NEW, OLD]}),
+}
+
+
+@pytest.mark.parametrize("source", sorted(DOCUMENTS))
+@given(share=st.floats(0.01, 0.99))
+def test_a_document_that_is_cut_shows_it(source, share):
+    whole = WHOLE[source].encode()
+    rows = read_table(source, whole[: max(1, int(len(whole) * share))])
+    assert QUARANTINED in rows["disposition"].to_pylist()
