@@ -14,6 +14,7 @@ from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.contract import Table
 from firstfault.transforms.coverage import COVERAGE
 from firstfault.transforms.evidence import EVIDENCE
+from firstfault.transforms.keys import ATTEMPT_KEY
 from firstfault.transforms.results import RESULTS
 
 SCHEMA_VERSION = "1.0"
@@ -121,30 +122,40 @@ class Answer(_Part):
     coverage: list[Source] = []
 
 
-def read_answer(lake: str, job_id: str, attempt: int | None) -> Answer:
+def read_answer(lake: str, job_id: str, attempt: int | None, cluster: str | None = None) -> Answer:
     """The verdict of a job's attempt, the last one by default.
 
     Raises:
         NoAnswerError: The lake, the job or the verdict is not there; the message says which, and why.
     """
-    attempts = sorted(_rows(lake, ATTEMPTS, job_id=job_id), key=lambda r: r["attempt"])
-    if not attempts:
-        raise NoAnswerError(_no_such_job(lake, job_id))
-    chosen = attempts[-1] if attempt is None else next((a for a in attempts if a["attempt"] == attempt), None)
-    if chosen is None:
-        have = ", ".join(str(a["attempt"]) for a in attempts)
-        raise NoAnswerError(f"job {job_id} has no attempt {attempt}; it has {have}.")
-    number = chosen["attempt"]
-    verdicts = _rows(lake, RESULTS, job_id=job_id, attempt=number)
+    chosen = _choose(lake, job_id, attempt, cluster)
+    key = {k: chosen[k] for k in ATTEMPT_KEY}
+    verdicts = _rows(lake, RESULTS, **key)
     if not verdicts:
         raise NoAnswerError(_why_none(chosen))
     verdict = verdicts[0]
-    steps = sorted(_rows(lake, EVIDENCE, job_id=job_id, attempt=number), key=lambda r: r["position"])
-    sources = sorted(_rows(lake, COVERAGE, job_id=job_id, attempt=number), key=lambda r: (r["kind"], r["node"] or ""))
+    steps = sorted(_rows(lake, EVIDENCE, **key), key=lambda r: r["position"])
+    sources = sorted(_rows(lake, COVERAGE, **key), key=lambda r: (r["kind"], r["node"] or ""))
     window = {k: chosen[k] for k in ("start", "end", "nodes")}
     plain = {k: v for k, v in (verdict | window).items() if v is not None or k not in {"symptoms", "nodes"}}
     plain["symptoms"] = dict(plain.get("symptoms") or {})
     return Answer.model_validate(_in_utc(plain | {"evidence": steps, "coverage": sources}))
+
+
+def _choose(lake: str, job_id: str, attempt: int | None, cluster: str | None) -> dict[str, Any]:
+    """The attempt's row, the last one of the job by default."""
+    found = [r for r in _rows(lake, ATTEMPTS, job_id=job_id) if cluster in {None, r["cluster"]}]
+    if not found:
+        raise NoAnswerError(_no_such_job(lake, job_id))
+    clusters = sorted({r["cluster"] for r in found})
+    if len(clusters) > 1:
+        raise NoAnswerError(f"job {job_id} exists on the clusters {', '.join(clusters)}; name one with --cluster.")
+    attempts = {r["attempt"]: r for r in found}
+    number = max(attempts) if attempt is None else attempt
+    if number not in attempts:
+        have = ", ".join(str(n) for n in sorted(attempts))
+        raise NoAnswerError(f"job {job_id} has no attempt {number}; it has {have}.")
+    return attempts[number]
 
 
 def _rows(lake: str, table: Table, **equal: object) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from firstfault.jobs.plan import Known, Range, Reached
 from firstfault.transforms.inputs import INPUTS, LANDED, PLANNED, UNMATCHED
 from firstfault.transforms.labels import LABELS, build_labels
 from firstfault.transforms.quarantine import QUARANTINE, build_quarantine
-from firstfault.transforms.raw_logs import RAW_LOGS, build_raw_logs
+from firstfault.transforms.raw_logs import RAW_LOGS, build_raw_logs, plausible_time
 from firstfault.transforms.raw_telemetry import RAW_TELEMETRY, build_raw_telemetry
 from firstfault.transforms.staged import COUNTED, DROPPED, LANDED_LOG, LANDED_SAMPLE, QUARANTINED
 from firstfault.transforms.topology import TOPOLOGY, build_topology
@@ -143,8 +143,7 @@ def _cores(night: Night) -> int:
 
 
 def _count(staged: DataFrame) -> dict[tuple[str, int], Row]:
-    plausible = F.col("event_time") <= F.col("file_time") + F.expr("interval 1 day")
-    time = F.when(plausible, F.col("event_time"))
+    time = plausible_time()
     counted = staged.groupBy("stream_id", "range_from").agg(
         _units(COUNTED).alias("read"),
         _units(LANDED_LOG).alias(LANDED_LOG),

@@ -137,6 +137,7 @@ def show(
     job: Annotated[str, typer.Argument(help="Job id.")],
     lake: LakeOption = None,
     attempt: Annotated[int | None, typer.Option(help="Attempt, from 0; the last one by default.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Cluster, where a job id exists on several.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The machine form (schema_version 1.0).")] = False,
     config: ConfigOption = None,
 ) -> None:
@@ -144,7 +145,7 @@ def show(
     from firstfault.jobs.answer import read_answer
     from firstfault.jobs.show import render
 
-    answer = read_answer(_need(_settings(config, lake=lake).lake, "--lake"), job, attempt)
+    answer = read_answer(_need(_settings(config, lake=lake).lake, "--lake"), job, attempt, cluster)
     if as_json:
         sys.stdout.write(answer.model_dump_json(indent=2) + "\n")
     else:

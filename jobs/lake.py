@@ -35,7 +35,11 @@ class Lake:
 
     def append(self, table: Table, rows: DataFrame, *, intent: str | None = None) -> None:
         """Appends rows; a second append with the same `intent` is ignored by Delta."""
-        writer = table.conform(rows).write.format("delta").mode("append").option("userMetadata", table.row)
+        ready = table.conform(rows)
+        if table.partitions:
+            # One file a partition, not one per task and partition; a partition that is too large is split.
+            ready = ready.hint("rebalance", *table.partitions)
+        writer = ready.write.format("delta").mode("append")
         if table.partitions:
             writer = writer.partitionBy(*table.partitions)
         if intent:
@@ -74,12 +78,15 @@ class Lake:
         if not self.exists(table):
             self.append(table, rows)
             return
-        same_key = " and ".join(f"old.`{k}` = new.`{k}`" for k in table.keys)
+        new = table.conform(rows)
+        if not new.exceptAll(self.read(table)).limit(1).count():
+            return
+        same_key = " and ".join(f"old.`{k}` <=> new.`{k}`" for k in table.keys)
         differs = " or ".join(f"not (old.`{c}` <=> new.`{c}`)" for c in table.columns if c not in table.keys)
         (
             DeltaTable.forPath(self.spark, self.path(table))
             .alias("old")
-            .merge(table.conform(rows).alias("new"), same_key)
+            .merge(new.alias("new"), same_key)
             .whenMatchedUpdateAll(condition=differs)
             .whenNotMatchedInsertAll()
             .execute()
@@ -89,7 +96,7 @@ class Lake:
         """Removes the rows with these keys."""
         gone = keys.persist()
         if gone.limit(1).count():
-            same_key = " and ".join(f"old.`{k}` = gone.`{k}`" for k in table.keys)
+            same_key = " and ".join(f"old.`{k}` <=> gone.`{k}`" for k in table.keys)
             old = DeltaTable.forPath(self.spark, self.path(table)).alias("old")
             old.merge(gone.alias("gone"), same_key).whenMatchedDelete().execute()
         gone.unpersist()

@@ -11,6 +11,7 @@ from firstfault.jobs.batch import Batch
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.night import Night
 from firstfault.transforms.attempts import ATTEMPTS, build_attempts, inferred, superseded
+from firstfault.transforms.boot_times import with_boot_times
 from firstfault.transforms.clock_offsets import (
     CLOCK_OFFSETS,
     ERROR_METRIC,
@@ -29,6 +30,7 @@ from firstfault.transforms.signal_events import signal_events
 from firstfault.transforms.staged import LANDED_LOG, LANDED_SAMPLE
 from firstfault.transforms.topology import TOPOLOGY
 
+BOOT_FORMATS = {"dmesg", "kernel"}
 SIGNAL_HISTORY = timedelta(hours=3)
 """Samples before the batch that a series is continued from."""
 
@@ -82,7 +84,8 @@ def _replace_offsets(lake: Lake, offsets: DataFrame, days: list[date], method: s
 
 def place_events(night: Night, batch: Batch, clock_days: list[date]) -> None:
     """Writes the batch's events on corrected time, and again those whose clock is now better known."""
-    found = extract_events(batch.staged, night.frames.vocabulary, night.frames.codes)
+    staged = with_boot_times(batch.staged) if BOOT_FORMATS & batch.formats else batch.staged
+    found = extract_events(staged, night.frames.vocabulary, night.frames.codes)
     if batch.counted(LANDED_SAMPLE):
         found = found.unionByName(_signals(night, batch))
     found = found.persist()
@@ -107,11 +110,7 @@ def place_events(night: Night, batch: Batch, clock_days: list[date]) -> None:
 
 
 def _placed(night: Night, found: DataFrame) -> DataFrame:
-    windows = (
-        night.lake.read(ATTEMPTS)
-        .groupBy(F.col("source_cluster").alias("cluster"), "job_id")
-        .agg(F.min("start").alias("start"), F.max("end").alias("end"))
-    )
+    windows = night.lake.read(ATTEMPTS).select(F.col("source_cluster").alias("cluster"), "job_id", "start", "end")
     offsets = best_offsets(night.lake.read(CLOCK_OFFSETS))
     return place_in_time(found, offsets, windows, UNWITNESSED_ERROR_S)
 

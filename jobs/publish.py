@@ -20,7 +20,7 @@ from firstfault.transforms.evidence import EVIDENCE, build_evidence
 from firstfault.transforms.inputs import INPUTS, LANDED
 from firstfault.transforms.keys import ATTEMPT_KEY, entity
 from firstfault.transforms.labels import LABELS
-from firstfault.transforms.placement import PLACEMENT, build_placement
+from firstfault.transforms.placement import PLACEMENT, build_placement, fill_nodes
 from firstfault.transforms.results import RESULTS, build_results
 from firstfault.transforms.scoped_events import SCOPED_EVENTS, build_scoped_events
 from firstfault.transforms.symptoms import diagnosable, first_symptoms
@@ -79,11 +79,13 @@ def _scope(night: Night, attempts: DataFrame, days: list[date]) -> Evidence:
     lake = night.lake
     topology = lake.read(TOPOLOGY)
     events = lake.read(EVENTS)
-    _replace(lake, SCOPED_EVENTS, build_scoped_events(events, attempts, topology, padding(night)), attempts, days)
-    scoped = _rows_of(lake, SCOPED_EVENTS, attempts, days).persist()
+    named = materialised(build_scoped_events(events, attempts, topology, padding(night)))
     landed = lake.read(INPUTS).where(F.col("state") == LANDED)
     seen = landed.where("rank is not null").select("cluster", "job_id", "attempt_hint", "rank", "node").distinct()
-    _replace(lake, PLACEMENT, build_placement(seen, scoped.where("relation = 'own'"), attempts), attempts, days)
+    _replace(lake, PLACEMENT, build_placement(seen, named.where("relation = 'own'"), attempts), attempts, days)
+    placement = _rows_of(lake, PLACEMENT, attempts, days)
+    _replace(lake, SCOPED_EVENTS, fill_nodes(named, placement), attempts, days)
+    scoped = _rows_of(lake, SCOPED_EVENTS, attempts, days).persist()
     coverage = build_coverage(landed, attempts, night.settings.snapshot_pad_after_s)
     _replace(lake, COVERAGE, coverage, attempts, days)
     covered = _rows_of(lake, COVERAGE, attempts, days).where("delivered_throughout")
@@ -99,7 +101,7 @@ def _scope(night: Night, attempts: DataFrame, days: list[date]) -> Evidence:
         attempts=window,
         scoped=scoped,
         beyond=_beyond(lake, days, night.settings.lookback_days),
-        placement=_rows_of(lake, PLACEMENT, attempts, days),
+        placement=placement,
         topology=topology,
         covered=covered.groupBy("uid").agg(F.collect_set("kind").alias("kinds")),
     )
@@ -143,8 +145,18 @@ def _publish(night: Night, attempts: DataFrame, evidence: Evidence, days: list[d
     winners = ranked.where("is_winner").join(cases.select("uid"), "uid", "left_semi")
     _replace(lake, EVIDENCE, build_evidence(evidence.scoped, winners, symptoms), attempts, days)
     written = _rows_of(lake, DIAGNOSES, attempts, days).persist()
-    _replace(lake, RESULTS, build_results(written.drop("uid"), lake.read(LABELS)), attempts, days)
+    _replace(lake, RESULTS, build_results(written.drop("uid"), _labels(lake, attempts)), attempts, days)
     return written.count()
+
+
+def _labels(lake: Lake, attempts: DataFrame) -> DataFrame:
+    """The labels of these attempts; one that names no cluster carries that of its file and gets the attempt's."""
+    names = attempts.select(
+        F.explode(F.array_distinct(F.array("cluster", "source_cluster"))).alias("_named"),
+        *(F.col(k).alias(k) for k in ATTEMPT_KEY),
+    )
+    labels = lake.read(LABELS).withColumnRenamed("cluster", "_named")
+    return labels.join(names, ["_named", "job_id", "attempt"]).select(*LABELS.columns)
 
 
 def _cases(attempts: DataFrame, scoped: DataFrame, version: str) -> DataFrame:

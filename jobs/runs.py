@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from importlib.metadata import version
@@ -108,9 +108,13 @@ class Lock:
     def _clear(self, stale_s: int, *, steal: bool) -> None:
         try:
             age = datetime.now(UTC) - datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
-            holder = json.loads(self.path.read_text(encoding="utf-8") or "{}")
-        except (OSError, ValueError):
-            age, holder = timedelta(0), {}
+            text = self.path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return
+        try:
+            holder = dict(json.loads(text))
+        except (ValueError, TypeError):
+            holder = {}
         if not steal and age < timedelta(seconds=stale_s):
             who = f"run {holder.get('run_id', '?')} of {holder.get('host', '?')} (process {holder.get('pid', '?')})"
             raise LakeBusyError(
@@ -120,8 +124,9 @@ class Lock:
         self.path.unlink(missing_ok=True)
 
     def beat(self) -> None:
-        """Says that the run lives."""
-        self.path.touch()
+        """Says that the run lives; a lock that was stolen and freed is not made anew."""
+        with suppress(FileNotFoundError):
+            os.utime(self.path)
 
     def release(self) -> None:
         """Frees the lake if this run still holds it."""

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from firstfault.jobs.answer import Answer, Source, Step
 
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+")
 _PART_STYLE = {"origin": "bold red", "support": "yellow", "cascade": "cyan", "end": "dim"}
 SURE, DOUBTFUL = 0.8, 0.5
 MAX_LISTED = 12
@@ -34,7 +34,7 @@ def safe(text: object) -> Text:
 
 def _verdict(answer: Answer) -> Panel:
     style = "green" if answer.confidence >= SURE else "yellow" if answer.confidence >= DOUBTFUL else "magenta"
-    head = Text.assemble((answer.category, f"bold {style}"), "  ", (_origin(answer), "bold"))
+    head = Text.assemble((answer.category, f"bold {style}"), "  ", safe(_origin(answer)))
     facts = Table.grid(padding=(0, 2))
     for name, value in _facts(answer):
         facts.add_row(Text(name, style="dim"), safe(value))
@@ -43,7 +43,7 @@ def _verdict(answer: Answer) -> Panel:
         body += [Text.assemble(("Do: ", "bold"), safe(answer.action))]
     for other in answer.also:
         where = ", ".join(other.origin) or "the job"
-        body.append(Text.assemble(("Also: ", "bold"), f"{other.category} at {where} ({other.confidence:.2f})"))
+        body.append(Text.assemble(("Also: ", "bold"), safe(f"{other.category} at {where} ({other.confidence:.2f})")))
     title = f"job {answer.job_id} attempt {answer.attempt} on {answer.cluster}"
     return Panel(Group(*body, Text(""), facts), title=safe(title), border_style=style, expand=True)
 

@@ -80,21 +80,25 @@ def clock(time: datetime) -> str:
 
 
 def _in(value: object, dtype: DataType) -> object:
-    if value is None:
-        return None
-    if isinstance(dtype, TimestampType) and isinstance(value, str):
-        return moment(value)
-    if isinstance(dtype, DateType) and isinstance(value, str):
-        return date.fromisoformat(value)
-    if isinstance(dtype, ArrayType):
-        return [_in(v, dtype.elementType) for v in value]
-    if isinstance(dtype, MapType):
-        return {k: _in(v, dtype.valueType) for k, v in value.items()}
-    if isinstance(dtype, StructType):
-        unknown = set(value) - set(dtype.fieldNames())
-        assert not unknown, f"the struct has no {sorted(unknown)}"
-        return tuple(_in(value.get(f.name), f.dataType) for f in dtype.fields)
-    return value
+    match dtype:
+        case _ if value is None:
+            made = None
+        case TimestampType() if isinstance(value, str):
+            made = moment(value)
+        case DateType() if isinstance(value, str):
+            made = date.fromisoformat(value)
+        case ArrayType():
+            made = [_in(v, dtype.elementType) for v in value]
+        case MapType():
+            made = {k: _in(v, dtype.valueType) for k, v in value.items()}
+        case StructType():
+            unknown = set(value) - set(dtype.fieldNames()) if isinstance(value, dict) else set()
+            assert not unknown, f"the struct has no {sorted(unknown)}"
+            given = value if isinstance(value, dict) else dict(zip(dtype.fieldNames(), value, strict=True))
+            made = tuple(_in(given.get(f.name), f.dataType) for f in dtype.fields)
+        case _:
+            made = value
+    return made
 
 
 def _out(value: object) -> object:

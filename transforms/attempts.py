@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from firstfault.transforms.contract import Table, column
+from firstfault.transforms.raw_logs import plausible_time
 from firstfault.transforms.types import BOOL, DAY, INT, LONG, TEXT, TEXTS, TIME
 
 SCHEDULER, INFERRED = "scheduler", "inferred"
@@ -51,6 +52,7 @@ ATTEMPTS = Table(
 )
 
 _DERIVED = {"attempt", "day", "workload_key", "outcome_hint", "is_ended", "is_failure", "end_basis"}
+_LASTING = ("nodes", "aliases", "exit_code", "signal", "gpus", "time_limit_s", "job_name", "user")
 OBSERVED_COLUMNS = [c for c in ATTEMPTS.columns if c not in _DERIVED]
 """What one scheduler record (or the logs) says of an attempt, before it is numbered."""
 
@@ -90,7 +92,7 @@ def _newest(said: DataFrame) -> DataFrame:
         "cluster",
         "job_id",
         F.when(F.col("scope_source") == SCHEDULER, F.coalesce("submit", "start").cast("string"))
-        .otherwise(F.array_join("aliases", ","))
+        .otherwise(F.format_string("attempt-%d", "restarts"))
         .alias("_started"),
     ]
     row = F.struct(*said.columns)
@@ -99,22 +101,35 @@ def _newest(said: DataFrame) -> DataFrame:
         F.max_by(row, rank).alias("row"),
         F.min("start").alias("_first"),
         F.max("end").alias("_last"),
+        *(_last_said(c, rank) for c in _LASTING),
         F.array_sort(F.array_distinct(F.flatten(F.collect_list(F.coalesce("nodes", F.array()))))).alias("_nodes"),
     )
     inferred = F.col("row.scope_source") == INFERRED
     return grouped.select(
-        *(F.col(f"row.{c}").alias(c) for c in OBSERVED_COLUMNS if c not in {"start", "end", "nodes"}),
+        *(F.col(f"row.{c}").alias(c) for c in OBSERVED_COLUMNS if c not in {"start", "end", *_LASTING}),
+        *(F.col(f"_{c}_said").alias(c) for c in _LASTING if c != "nodes"),
         F.when(inferred, F.col("_first")).otherwise(F.col("row.start")).alias("start"),
         F.when(inferred, F.col("_last")).otherwise(F.col("row.end")).alias("end"),
-        F.when(inferred, F.col("_nodes")).otherwise(F.col("row.nodes")).alias("nodes"),
+        F.when(inferred, F.col("_nodes")).otherwise(F.col("_nodes_said")).alias("nodes"),
     )
+
+
+def _last_said(name: str, rank: Column) -> Column:
+    """The column's value in the last record that gives one: a later record may know less."""
+    given = F.col(name).isNotNull()
+    if name in {"nodes", "aliases"}:
+        given = given & (F.size(name) > 0)
+    return F.max_by(name, F.when(given, rank)).alias(f"_{name}_said")
 
 
 def _numbered(attempts: DataFrame) -> DataFrame:
     order = Window.partitionBy("cluster", "job_id").orderBy(
         F.coalesce("submit", "start").asc_nulls_last(), F.array_join("aliases", ",")
     )
-    return attempts.withColumn("attempt", F.row_number().over(order) - 1)
+    counted = F.row_number().over(order) - 1
+    return attempts.withColumn(
+        "attempt", F.when(F.col("scope_source") == INFERRED, F.col("restarts")).otherwise(counted)
+    )
 
 
 def _judged(attempts: DataFrame, states: DataFrame) -> DataFrame:
@@ -147,16 +162,16 @@ def inferred(staged: DataFrame) -> DataFrame:
         staged: The batch in flight.
     """
     own = staged.where(~F.col("job_id").startswith("_") & (F.col("disposition") != "counted"))
-    lines = own.groupBy("cluster", "job_id", "attempt_hint").agg(
-        F.coalesce(F.min("event_time"), F.min("file_time")).alias("start"),
-        F.coalesce(F.max("event_time"), F.max("file_time")).alias("end"),
+    time = plausible_time()
+    lines = own.groupBy("cluster", "job_id", F.coalesce("attempt_hint", F.lit(0)).alias("restarts")).agg(
+        F.coalesce(F.min(time), F.min("file_time")).alias("start"),
+        F.coalesce(F.max(time), F.max("file_time")).alias("end"),
         F.array_sort(F.collect_set("node")).alias("nodes"),
     )
     return observation(
         lines,
         {
             "source_cluster": F.col("cluster"),
-            "aliases": F.array(F.coalesce(F.format_string("attempt-%06d", "attempt_hint"), F.lit("attempt-000000"))),
             "scope_source": F.lit(INFERRED),
         },
         seen=F.lit(""),

@@ -52,7 +52,8 @@ def telemetry_offsets(samples: DataFrame) -> DataFrame:
     is_offset = F.col("metric") == OFFSET_METRIC
     offset = F.when(is_offset, F.col("value"))
     hourly = (
-        samples.where(F.col("metric").isin(OFFSET_METRIC, ERROR_METRIC) & F.col("event_time").isNotNull())
+        samples.where(F.col("metric").isin(OFFSET_METRIC, ERROR_METRIC))
+        .where("event_time is not null and node is not null")
         .groupBy("cluster", "node", F.date_trunc("hour", "event_time").alias("t_from"))
         .agg(
             F.percentile(offset, 0.5).alias("mid"),

@@ -25,8 +25,8 @@ KINDS = {
     "fabricmanager": "fabric_manager",
 }
 SLACK_S = 900
-"""A source is taken as delivered to the end if its last line is at most this long before the end: quiet logs are normal,
-but those of a busy node rarely rest longer."""
+"""A source is taken as delivered to the end if its last line is at most this long before it: quiet logs are normal, but
+those of a busy node rarely rest longer."""
 
 COVERAGE = Table(
     name="coverage",

@@ -181,7 +181,7 @@ def _answer(as_of: Column, final_after_s: int) -> list[Column]:
         F.when(sure, _fill(F.col("w.action_en"))).otherwise(F.lit(_SETTLE)).alias("action"),
         F.col("w.rule_id").alias("rule_id"),
         F.coalesce(_serials(origin), none).alias("device_serials"),
-        F.round(F.greatest(lost_h, F.lit(0.0)), 3).alias("gpu_hours_lost"),
+        F.when(lost_h.isNotNull(), F.round(F.greatest(lost_h, F.lit(0.0)), 3)).alias("gpu_hours_lost"),
         F.col("ruleset_version"),
         F.lit(LIVE).alias("track"),
     ]

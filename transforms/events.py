@@ -8,13 +8,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from firstfault.transforms.contract import Table, column
-from firstfault.transforms.hostlist import hosts
+from firstfault.transforms.hostlist import MAX_HOSTS, hosts
 from firstfault.transforms.keys import id_column
 from firstfault.transforms.types import DAY, DOUBLE, INT, LONG, TEXT, TEXT_MAP, TIME
 
 PROGRESS_BURST_S = 300
 """Progress marks fold within five minutes, so that silence after the last one stays visible."""
-NODES_PER_RECORD = 1000
 
 EVENTS = Table(
     name="events",
@@ -116,7 +115,8 @@ def _spread_nodes(found: DataFrame) -> DataFrame:
     spread = named.select("*", F.posexplode_outer("_nodes").alias("_i", "_node"))
     each = spread.select(
         *(F.col("_node").alias("node") if c == "node" else F.col(c) for c in found.columns if c != "_ordinal"),
-        (F.col("_ordinal") * NODES_PER_RECORD + F.coalesce("_i", F.lit(0)) + 1).alias("_ordinal"),
+        # Below zero, apart from the ordinals of records that name one node.
+        (-(F.col("_ordinal") * (MAX_HOSTS + 1) + F.coalesce("_i", F.lit(0)) + 1)).alias("_ordinal"),
     )
     return found.where(~listed).unionByName(each)
 
@@ -154,7 +154,7 @@ def fold_bursts(judged: DataFrame) -> DataFrame:
         judged: Events with `gap_s`, `_ordinal` and raw pointers.
     """
     key = ["stream_id", "event_type", "node", "device", "port", "rank", "code", "_ordinal"]
-    order = Window.partitionBy(*key).orderBy("byte_offset")
+    order = Window.partitionBy(*key).orderBy("byte_offset", "t_raw")
     time = F.coalesce("t_raw", "t_prev").cast("double")
     far = time - F.lag(time).over(order) > F.col("gap_s")
     next_slot = (F.col("role") == "progress") & (
@@ -162,22 +162,29 @@ def fold_bursts(judged: DataFrame) -> DataFrame:
     )
     starts = F.coalesce((far | next_slot).cast("int"), F.lit(0))
     bursts = judged.withColumn("_starts", starts).withColumn("_burst", F.sum("_starts").over(order))
-    first = F.min_by(F.struct(*judged.columns), "byte_offset").alias("first")
+    first = F.min_by(F.struct(*judged.columns), F.struct("byte_offset", "t_raw")).alias("first")
     last = F.max(F.coalesce("t_raw", "t_prev")).alias("t_raw_last")
     folded = bursts.groupBy(*(F.col(k).alias(f"_{k}") for k in key), "_burst").agg(
         first, F.count("*").alias("count"), last, F.max("t_next").alias("_next")
     )
     return folded.select(
-        id_column(
-            F.col("first.stream_id"),
-            F.col("first.byte_offset"),
-            F.col("first.event_type"),
-            F.col("first._ordinal"),
-        ).alias("event_id"),
+        _event_id().alias("event_id"),
         *(F.col(f"first.{c}").alias(c) for c in FOUND_COLUMNS if c not in {"event_id", "count", "t_raw_last"}),
         "count",
         "t_raw_last",
     )
+
+
+def _event_id() -> Column:
+    """Of a record: stream, offset, type and ordinal; of a metric: its series, the time of its sample and the type."""
+    f = {name: F.col(f"first.{name}") for name in (*_RECORD_KEY, *_SAMPLE_KEY)}
+    record = id_column(*(f[name] for name in _RECORD_KEY))
+    sample = id_column(*(f[name] for name in _SAMPLE_KEY))
+    return F.when(F.col("first.time_basis") == "sample_window", sample).otherwise(record)
+
+
+_RECORD_KEY = ("stream_id", "byte_offset", "event_type", "_ordinal")
+_SAMPLE_KEY = ("cluster", "node", "device", "port", "_ordinal", "t_raw", "event_type")
 
 
 def place_in_time(found: DataFrame, offsets: DataFrame, windows: DataFrame, unwitnessed_error_s: float) -> DataFrame:
@@ -189,15 +196,14 @@ def place_in_time(found: DataFrame, offsets: DataFrame, windows: DataFrame, unwi
     Args:
         found: Events of `FOUND_COLUMNS`.
         offsets: cluster, node, t_from, t_to, offset_s, error_s (`clock_offsets.best_offsets`).
-        windows: cluster, job_id, start, end of each job with own streams.
+        windows: cluster, job_id, start, end of each attempt.
         unwitnessed_error_s: Error of a clock that no witness speaks of.
     """
     clocked = _with_clock(found, offsets, unwitnessed_error_s)
-    bounded = clocked.join(
-        F.broadcast(windows.select("cluster", "job_id", F.col("start").alias("_start"), F.col("end").alias("_end"))),
-        ["cluster", "job_id"],
-        "left",
+    jobs = windows.groupBy("cluster", "job_id").agg(
+        F.min("start").alias("_start"), F.array_sort(F.collect_list("end")).alias("_ends")
     )
+    bounded = clocked.join(F.broadcast(jobs), ["cluster", "job_id"], "left")
     low, high = _interval()
     middle = F.timestamp_micros(((F.unix_micros("t_low") + F.unix_micros("t_high")) / 2).cast("bigint"))
     placed = bounded.withColumns({"t_low": low, "t_high": high}).withColumn("t_high", F.greatest("t_low", "t_high"))
@@ -210,7 +216,7 @@ def place_in_time(found: DataFrame, offsets: DataFrame, windows: DataFrame, unwi
 
 
 def _with_clock(found: DataFrame, offsets: DataFrame, unwitnessed_error_s: float) -> DataFrame:
-    at = F.coalesce("t_raw", "t_prev", "file_time")
+    at = F.coalesce("t_raw", "t_prev", "t_next", "file_time")
     hits = found.withColumn("_at", at).join(
         F.broadcast(offsets).alias("o"),
         (F.col("o.cluster") == found["cluster"])
@@ -234,7 +240,9 @@ def _interval() -> tuple[Column, Column]:
     timed_low, timed_high = _shift(F.col("t_raw"), early), _shift(F.col("t_raw"), late + resolution_s)
     sampled_low = F.when(F.col("time_basis") == "sample_window", _shift(F.col("t_prev"), early))
     after = F.coalesce(_shift(F.col("t_prev"), early), F.col("_start"), F.col("file_time"))
-    before = F.coalesce(_shift(F.col("t_next"), late), F.greatest("_end", after), F.col("file_time"))
+    # The attempt that the record belongs to is over at the first end after it.
+    end = F.array_min(F.filter("_ends", lambda e: e >= after))
+    before = F.coalesce(_shift(F.col("t_next"), late), end, F.greatest(F.array_max("_ends"), after), F.col("file_time"))
     return F.coalesce(sampled_low, timed_low, after), F.coalesce(timed_high, before)
 
 

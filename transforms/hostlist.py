@@ -12,6 +12,8 @@ from pyspark.sql.types import ArrayType, StringType
 MAX_HOSTS = 100_000
 """Above any cluster known; ClusterShell expands `n[1-99999999]` until memory ends."""
 _BRACKETS = re.compile(r"\[([^\]]*)\]")
+_PLAIN = re.compile(r"[A-Za-z0-9_.,\[\]-]+", re.ASCII)
+"""What a host list of ours may hold: ClusterShell's groups, wildcards, steps and set operators are not for log text."""
 _NO_NODES = {"", "none", "none assigned", "unknown", "(null)", "n/a"}
 
 
@@ -32,10 +34,11 @@ def _width(part: str) -> int:
 
 def expand_hosts(text: str | None) -> list[str] | None:
     """Short lower-case names in order, or None when the list is empty, malformed or too long."""
-    if text is None or text.strip().lower() in _NO_NODES or hosts_in(text) > MAX_HOSTS:
+    plain = (text or "").strip()
+    if plain.lower() in _NO_NODES or not _PLAIN.fullmatch(plain) or hosts_in(plain) > MAX_HOSTS:
         return None
     try:
-        names = {str(n).split(".")[0].lower() for n in NodeSet(text.strip())}
+        names = {str(n).split(".")[0].lower() for n in NodeSet(plain)}
     except NodeSetException:
         return None
     return sorted(names) or None

@@ -60,6 +60,18 @@ def build_placement(seen: DataFrame, own_events: DataFrame, attempts: DataFrame)
     return PLACEMENT.conform(rows)
 
 
+def fill_nodes(scoped: DataFrame, placement: DataFrame) -> DataFrame:
+    """The scoped events, those that name only a rank with the node that the rank ran on.
+
+    Args:
+        scoped: Scoped events.
+        placement: Ranks of the same attempts.
+    """
+    ran = placement.where("node is not null").select(*ATTEMPT_KEY, "rank", F.col("node").alias("_ran_on"))
+    known = scoped.join(F.broadcast(ran), [*ATTEMPT_KEY, "rank"], "left")
+    return known.withColumn("node", F.coalesce("node", "_ran_on")).select(*scoped.columns)
+
+
 def _best(name: str) -> Column:
     """The value of the most telling source that has one."""
     return F.max_by(name, F.when(F.col(name).isNotNull(), F.struct("_p", name)))

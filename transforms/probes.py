@@ -130,6 +130,6 @@ def _not_excluded() -> Column:
     other_job = F.col("f.home").isNull() | (F.col("kind") == "cluster") | (F.col("f.home") != F.col("a.home"))
     outside = ~F.col("kind").isin("other_jobs_node", "other_jobs_device") | (
         (F.col("f.high") < F.col("a.window_from").cast("double"))
-        | (F.col("f.low") > F.coalesce(F.col("a.window_to").cast("double"), F.lit(0.0)))
+        | (F.col("f.low") > F.coalesce(F.col("a.window_to").cast("double"), F.lit(float("inf"))))
     )
     return other_node & other_job & outside

@@ -1,6 +1,6 @@
 """raw_logs: every line as it was written."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from firstfault.transforms.contract import Table, column
@@ -41,11 +41,12 @@ def build_raw_logs(staged: DataFrame) -> DataFrame:
     return RAW_LOGS.conform(with_hour(staged.where(F.col("disposition") == LANDED_LOG)).select(*RAW_LOGS.columns))
 
 
-def with_hour(rows: DataFrame) -> DataFrame:
-    """The rows with `hour`: of the written time if plausible, else of collection, else of the file.
+def plausible_time() -> Column:
+    """The written time, null where it lies more than a day after the file was last written."""
+    return F.when(F.col("event_time") <= F.col("file_time") + F.expr("interval 1 day"), F.col("event_time"))
 
-    A written time is plausible unless it lies more than a day after the file was last written.
-    """
-    plausible = F.col("event_time") <= F.col("file_time") + F.expr("interval 1 day")
-    time = F.coalesce(F.when(plausible, F.col("event_time")), F.col("collected_at"), F.col("file_time"))
+
+def with_hour(rows: DataFrame) -> DataFrame:
+    """The rows with `hour`: of the written time if plausible, else of collection, else of the file."""
+    time = F.coalesce(plausible_time(), F.col("collected_at"), F.col("file_time"))
     return rows.withColumn("hour", F.date_format(time, "yyyy-MM-dd-HH"))

@@ -32,10 +32,10 @@ def build_results(diagnoses: DataFrame, labels: DataFrame) -> DataFrame:
     """
     newest = (
         labels.where("kind = 'operator'")
-        .groupBy("job_id", "attempt")
+        .groupBy(*ATTEMPT_KEY)
         .agg(F.max_by(F.struct("category", "origin"), F.struct("labelled_at", "source")).alias("label"))
     )
-    live = diagnoses.where(F.col("track") == LIVE).drop("track").join(newest, ["job_id", "attempt"], "left")
+    live = diagnoses.where(F.col("track") == LIVE).drop("track").join(newest, list(ATTEMPT_KEY), "left")
     return RESULTS.conform(
         live.select(
             *(c for c in RESULTS.columns if not c.startswith("label_")),

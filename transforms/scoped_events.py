@@ -128,11 +128,13 @@ def _by_node(events: DataFrame, scope: DataFrame) -> DataFrame:
 
 def _by_port(events: DataFrame, scope: DataFrame, topology: DataFrame) -> DataFrame:
     at_ports = events.where(F.col("port").isNotNull() & F.col("node").isNull()).alias("e")
-    ports = topology.select("node", F.explode(F.array("leaf_port", "hca_port")).alias("_port")).where(
-        "_port is not null"
-    )
+    ports = topology.select(
+        F.col("cluster").alias("source_cluster"), "node", F.explode(F.array("leaf_port", "hca_port")).alias("_port")
+    ).where("_port is not null")
     behind = (
-        scope.select("*", F.explode("nodes").alias("node")).join(ports, "node").dropDuplicates([*ATTEMPT_KEY, "_port"])
+        scope.select("*", F.explode("nodes").alias("node"))
+        .join(ports, ["source_cluster", "node"])
+        .dropDuplicates([*ATTEMPT_KEY, "_port"])
     ).alias("a")
     joined = at_ports.join(
         behind,

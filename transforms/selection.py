@@ -60,15 +60,17 @@ def _holds(predicate: Column) -> Column:
     value = F.coalesce(F.col("attrs")[name], *(F.when(name == c, F.col(c).cast("string")) for c in _COLUMN_FIELDS))
     as_number = value.try_cast("double")
     text = F.try_element_at(texts, F.lit(1))
+
+    def equal(wanted: Column) -> Column:
+        return F.coalesce((value == wanted) | (as_number == wanted.try_cast("double")), F.lit(False))
+
     outcome = (
-        F.when(predicate["op"] == "eq", (value == text) | (as_number == text.try_cast("double")))
-        .when(predicate["op"] == "one_of", F.array_contains(texts, value))
+        F.when(predicate["op"].isin("eq", "one_of"), F.exists(texts, equal))
         .when(predicate["op"] == "gte", as_number >= number)
         .when(predicate["op"] == "lte", as_number <= number)
         .when(predicate["op"] == "prefix", value.startswith(text))
         .when(predicate["op"] == "contains", value.contains(text))
-        .when(predicate["op"] == "ne", value.isNull() | (value != text))
-        .when(predicate["op"] == "none_of", value.isNull() | ~F.array_contains(texts, value))
+        .when(predicate["op"].isin("ne", "none_of"), ~F.exists(texts, equal))
     )
     return F.coalesce(outcome, F.lit(False))
 

@@ -58,24 +58,26 @@ def _with_history(series: DataFrame) -> DataFrame:
             "_seen_at": F.lag("event_time").over(order),
             "_growth": F.greatest(F.col("value") - F.lag("value").over(order), F.lit(0.0)),
             "_n": F.count("*").over(order),
-            "_below_at": F.max(F.when(F.col("value") < F.col("gte"), F.col("_at"))).over(order),
-            "_first_at": F.min("_at").over(order),
+            "_below": F.sum(F.when(F.col("value") < F.col("gte"), 1).otherwise(0)).over(order),
             "_slot": F.floor(at / F.coalesce("window_s", F.lit(1))),
         }
     )
     slot = Window.partitionBy(*_SERIES, "_slot").orderBy("event_time", "byte_offset")
-    return grown.withColumn("_in_window", F.sum("_growth").over(slot))
+    run = Window.partitionBy(*_SERIES, "_below").orderBy("event_time", "byte_offset")
+    above_at = F.when(F.col("value") >= F.col("gte"), F.col("_at"))
+    return grown.withColumns(
+        {"_in_window": F.sum("_growth").over(slot), "_held_s": F.col("_at") - F.min(above_at).over(run)}
+    )
 
 
 def _shown(series: DataFrame) -> DataFrame:
     """The samples with `_shown`, whether the signal's test holds, and `_figure`, the value that it tested."""
-    held_s = F.col("_at") - F.coalesce("_below_at", "_first_at")
     ignored = F.array_contains(F.coalesce("ignore", F.array().cast("array<double>")), F.col("value"))
     shown = (
         F.when(F.col("kind") == "counter", F.col("_in_window") >= F.col("delta_gte"))
         .when(
             F.col("kind") == "gauge",
-            (F.col("value") >= F.col("gte")) & (held_s >= F.coalesce("for_s", F.lit(0))),
+            (F.col("value") >= F.col("gte")) & (F.col("_held_s") >= F.coalesce("for_s", F.lit(0))),
         )
         .when(F.col("kind") == "bitmask", F.col("value").cast("bigint").bitwiseAND(F.col("bits")) != 0)
         .when(F.col("kind") == "change", (F.col("value") != F.col("_before")) & ~ignored)
@@ -104,7 +106,7 @@ def _found_columns() -> list[Column]:
         "attempt_hint": F.lit(None).cast("int"),
         "rank": F.lit(None).cast("int"),
         # Samples of one document share an offset; the series tells them apart.
-        "_ordinal": F.pmod(F.xxhash64("node", "device", "port", "metric", "_labels", "_at"), F.lit(2**31)).cast("int"),
+        "_ordinal": F.pmod(F.xxhash64("node", "device", "port", "metric", "_labels"), F.lit(2**31)).cast("int"),
         "file_time": F.col("event_time"),
         "byte_offset": F.col("byte_offset"),
     }

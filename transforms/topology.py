@@ -41,7 +41,7 @@ def build_topology(staged: DataFrame) -> DataFrame:
         field("hca").alias("hca"),
         *(field(name).alias(name) for name in _FILE_COLUMNS),
         F.concat(node, F.lit("/"), field("hca"), F.lit("/1")).alias("hca_port"),
-        F.concat_ws(":", field("switch"), field("switch_port")).alias("leaf_port"),
+        F.concat(field("switch"), F.lit(":"), field("switch_port")).alias("leaf_port"),
         F.struct("file_time", "byte_offset").alias("_at"),
     )
     newest = rows.groupBy("cluster", "node", "hca").agg(F.max_by(F.struct(*rows.columns), "_at").alias("row"))

@@ -162,7 +162,13 @@ def test_times_of_the_machine_form_are_utc(lake):
 
 
 def test_parts_of_two_clusters_with_the_same_job_id_do_not_mix(lake):
-    answer = read_answer(lake, "twice", None)
-    assert answer.conclusion == answer.cluster
-    assert [s.text for s in answer.evidence] == [f"{answer.cluster} twice"]
-    assert [s.node for s in answer.coverage] == answer.nodes[:1]
+    for cluster in ("alpha", "beta"):
+        answer = read_answer(lake, "twice", None, cluster)
+        assert answer.conclusion == answer.cluster == cluster
+        assert [s.text for s in answer.evidence] == [f"{cluster} twice"]
+        assert [s.node for s in answer.coverage] == answer.nodes[:1]
+
+
+def test_a_job_id_of_two_clusters_asks_for_the_cluster(lake):
+    with pytest.raises(NoAnswerError, match="exists on the clusters alpha, beta; name one with --cluster"):
+        read_answer(lake, "twice", None)

@@ -25,8 +25,14 @@ def run(*args: str):
         (["nightly", "--landing", "{tmp}/none", "--lake", "{tmp}/lake"], "no such folder"),
         (["nightly", "--landing", "{tmp}", "--lake", "{tmp}/lake", "--sources", "{tmp}/bad.yaml"], "not valid YAML"),
         (["nightly", "--landing", "{tmp}", "--lake", "{tmp}/lake", "--sources", "{tmp}/no.yaml"], "cannot be read"),
-        (["nightly", "--landing", "{tmp}", "--lake", "{tmp}/l", "--day", "2026-11-01", "--from", "2026-11-01"], "--day"),
-        (["nightly", "--landing", "{tmp}", "--lake", "{tmp}/l", "--from", "2026-11-02", "--to", "2026-11-01"], "--from"),
+        (
+            ["nightly", "--landing", "{tmp}", "--lake", "{tmp}/l", "--day", "2026-11-01", "--from", "2026-11-01"],
+            "--day",
+        ),
+        (
+            ["nightly", "--landing", "{tmp}", "--lake", "{tmp}/l", "--from", "2026-11-02", "--to", "2026-11-01"],
+            "--from",
+        ),
         (["show", "84213", "--lake", "{tmp}/none"], "no such lake"),
         (["show", "84213"], "--lake is missing"),
         (["demo", "--lake", "{tmp}"], "is not empty"),

@@ -96,8 +96,8 @@ def textbook(zone: Zone, job_id: str = "84213") -> None:
         else:
             last = (
                 f"{asctime(at(seconds) + shift)} [rank{rank}]:[E ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog "
-                "caught collective operation timeout: WorkNCCL(SeqNum=1580, OpType=ALLREDUCE, NumelIn=4661, NumelOut=4661, "
-                "Timeout(ms)=3000) ran for 3011 milliseconds before timing out."
+                "caught collective operation timeout: WorkNCCL(SeqNum=1580, OpType=ALLREDUCE, NumelIn=4661, "
+                "NumelOut=4661, Timeout(ms)=3000) ran for 3011 milliseconds before timing out."
             )
         zone.write(f"jobs/{job_id}/{node}/rank-{rank}.worker.log", *steps, last)
     zone.write(

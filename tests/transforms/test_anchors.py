@@ -11,7 +11,7 @@ from firstfault.transforms.selection import with_places
 from firstfault.transforms.topology import TOPOLOGY
 from tests.frames import collected, frame, pick, scoped
 
-# spec: (blame, argument, scope)
+# Blame, its argument, and scope by the name of the specification.
 SPEC = {
     "device": ("device", None, "gpu"),
     "node": ("node", None, "node"),
@@ -129,8 +129,8 @@ def test_a_port_is_blamed_and_a_node_where_no_port_is_named(found):
 
 def test_a_rank_is_blamed_by_its_number_and_the_job_where_none_is_named(found):
     assert of(found, "ranks: rank", "origin", "origin_scope", "origin_nodes") == [
-        (["rank-3"], "rank", ["n2"]),
         ([], "job", []),
+        (["rank-3"], "rank", ["n2"]),
     ]
 
 
@@ -138,8 +138,8 @@ def test_an_attribute_or_file_system_is_blamed_where_the_event_has_it_and_a_job_
     columns = ("origin", "origin_scope", "nodes")
     assert of(found, "file systems: attr", *columns) == [(["/scratch"], "filesystem", ["n1", "n2"])]
     assert of(found, "file systems: filesystem", *columns) == [
-        (["/scratch"], "filesystem", ["n1", "n2"]),
         ([], "job", ["n2"]),
+        (["/scratch"], "filesystem", ["n1", "n2"]),
     ]
     assert of(found, "file systems: job", "origin", "origin_scope", "n") == [([], "job", 3)]
 

@@ -45,7 +45,7 @@ TIMEOUT = {"state": "TIMEOUT", "outcome_hint": "timeout", "is_ended": True, "is_
 COMPLETED = {"state": "COMPLETED", "is_ended": True, "is_failure": False}
 RUNNING = {"state": "RUNNING", "is_ended": False, "is_failure": False, "is_hung": True, "end": None}
 GUESSED = {"state": None, "is_ended": True, "is_failure": False}
-# name: (attempt, candidates)
+# Attempt and candidates by the name of the case.
 CASES = {
     "sure": (FAILED, [candidate(), lost(score=2.0), lost("xid", "covers_less", score=5.5, origin=["n2"])]),
     "capped by its rule": (FAILED, [candidate(cap=0.62)]),

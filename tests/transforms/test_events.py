@@ -184,6 +184,8 @@ def placed(spark):
         event("between", t_prev="03:00:00", t_next="03:00:10", basis="none"),
         event("at the end", t_prev="03:00:00", basis="none", job="7"),
         event("after its end", t_prev="04:30:00", basis="none", job="7"),
+        event("at the end of the first attempt", t_prev="03:00:00", basis="none", job="8"),
+        event("at the end of the second", t_prev="04:30:00", basis="none", job="8"),
         event("no neighbour", basis="none", job="7", node=None),
         event("no neighbour, no job", basis="none", node=None),
         event("before the first", t_next="03:00:10", basis="none", job="7"),
@@ -197,7 +199,11 @@ def placed(spark):
         {"cluster": "c", "node": "late", "t_from": "23:00:00", "t_to": "1d 23:00:00", "offset_s": -30.0,
          "error_s": 0.0},
     ]  # fmt: skip
-    windows = [{"cluster": "c", "job_id": "7", "start": "02:00:00", "end": "04:00:00"}]
+    windows = [
+        {"cluster": "c", "job_id": "7", "start": "02:00:00", "end": "04:00:00"},
+        {"cluster": "c", "job_id": "8", "start": "02:00:00", "end": "04:00:00"},
+        {"cluster": "c", "job_id": "8", "start": "04:10:00", "end": "07:00:00"},
+    ]
     schema = EVENTS.schema
     columns = [f for f in schema.fields if f.name in FOUND_COLUMNS]
     return collected(
@@ -247,6 +253,8 @@ def test_an_untimed_line_lies_between_its_neighbours(placed):
 def test_an_untimed_line_at_the_end_is_bounded_by_the_end_of_its_job(placed):
     assert interval(placed, "at the end") == ("03:00:29.95", "04:00:00")
     assert interval(placed, "after its end") == ("04:30:29.95", "04:30:29.95")
+    assert interval(placed, "at the end of the first attempt") == ("03:00:29.95", "04:00:00")
+    assert interval(placed, "at the end of the second") == ("04:30:29.95", "07:00:00")
 
 
 def test_an_untimed_line_before_the_first_timed_one_has_the_clock_of_that_time(placed):

@@ -1,7 +1,7 @@
 """Which rank ran where."""
 
 from firstfault.transforms.attempts import ATTEMPTS
-from firstfault.transforms.placement import build_placement
+from firstfault.transforms.placement import PLACEMENT, build_placement, fill_nodes
 from firstfault.transforms.scoped_events import SCOPED_EVENTS
 from tests.frames import frame, rows
 
@@ -52,4 +52,27 @@ def test_ranks_come_from_paths_and_initialisation_lines_know_better(spark):
         ("alpha", "1", 0, 3, "n2", None, "init_line"),
         ("alpha", "1", 1, 0, "n3", None, "path"),
         ("alpha", "2", 0, 0, "n9", None, "path"),
+    ]
+
+
+def test_an_event_that_names_only_its_rank_gets_the_node_that_the_rank_ran_on(spark):
+    key = {"cluster": "alpha", "job_id": "1", "attempt": 0}
+    events = [
+        key | {"event_id": "by rank", "rank": 3, "relation": "own"},
+        key | {"event_id": "names its node", "rank": 3, "node": "n7", "relation": "own"},
+        key | {"event_id": "unknown rank", "rank": 9, "relation": "own"},
+        key | {"event_id": "no rank", "relation": "own"},
+        key | {"event_id": "rank nobody placed", "rank": 4, "relation": "own"},
+        key | {"event_id": "other attempt", "attempt": 1, "rank": 3, "relation": "own"},
+    ]
+    ranks = [key | {"rank": 3, "node": "n2"}, key | {"rank": 4}]
+    filled = fill_nodes(frame(spark, SCOPED_EVENTS, events), frame(spark, PLACEMENT, ranks))
+    assert filled.columns == SCOPED_EVENTS.columns
+    assert rows(filled, "event_id", "node", "rank") == [
+        ("by rank", "n2", 3),
+        ("names its node", "n7", 3),
+        ("no rank", None, None),
+        ("other attempt", None, 3),
+        ("rank nobody placed", None, 4),
+        ("unknown rank", None, 9),
     ]

@@ -106,8 +106,8 @@ def test_own_events_go_by_folder_else_to_the_nearest_window(found):
 
 def test_events_of_a_node_count_within_the_padded_window_and_snapshots_a_day_longer(found):
     assert of(found, "1", 0, relation="node") == [
-        ("node, just in at the end", "node"),
         ("node, just in", "node"),
+        ("node, just in at the end", "node"),
         ("node, may be in", "node"),
         ("node, snapshot", "node"),
     ]

@@ -1,0 +1,40 @@
+"""Boot-relative lines on wall time: a kernel message that carries both times anchors the boot of its node.
+
+A dump such as `dmesg` says only seconds since boot. Its reader places the last line at the file's own time, which is an
+upper bound: a quiet kernel may have written nothing for hours before the dump.
+"""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from firstfault.transforms.columns import seconds
+
+BOOT_RELATIVE = "boot_relative"
+REACH_S = 21_600
+"""An unanchored line lies at most this long before its upper bound: dumps are taken within a shift of the failure."""
+
+
+def with_boot_times(staged: DataFrame) -> DataFrame:
+    """The rows in flight, boot-relative ones on their node's boot, else with the interval that is left.
+
+    Args:
+        staged: The batch in flight; `fields['boot_s']` is a line's seconds since boot.
+    """
+    boot_s = F.col("fields")["boot_s"].try_cast("double")
+    boots = (
+        staged.where((F.col("time_basis") != BOOT_RELATIVE) & boot_s.isNotNull() & F.col("event_time").isNotNull())
+        .groupBy("cluster", "node")
+        .agg(F.max_by(seconds("event_time") - boot_s, "event_time").alias("_boot"))
+    )
+    known = staged.join(F.broadcast(boots), ["cluster", "node"], "left")
+    relative = F.coalesce(F.col("time_basis") == BOOT_RELATIVE, F.lit(False))
+    anchored, loose = relative & F.col("_boot").isNotNull(), relative & F.col("_boot").isNull()
+    on_boot = F.timestamp_seconds(F.round(F.col("_boot") + boot_s, 6))
+    earliest = F.timestamp_seconds(seconds("event_time") - REACH_S)
+    return known.withColumns(
+        {
+            "event_time": F.when(loose, None).when(anchored, on_boot).otherwise(F.col("event_time")),
+            "t_prev": F.when(loose, earliest).otherwise(F.col("t_prev")),
+            "t_next": F.when(loose, F.col("event_time")).otherwise(F.col("t_next")),
+        }
+    ).select(*staged.columns)
