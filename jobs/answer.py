@@ -118,6 +118,7 @@ class Answer(_Part):
     start: datetime | None = None
     end: datetime | None = None
     nodes: list[str] = []
+    scope_source: str = "scheduler"
     evidence: list[Step] = []
     coverage: list[Source] = []
 
@@ -136,7 +137,7 @@ def read_answer(lake: str, job_id: str, attempt: int | None, cluster: str | None
     verdict = verdicts[0]
     steps = sorted(_rows(lake, EVIDENCE, **key), key=lambda r: r["position"])
     sources = sorted(_rows(lake, COVERAGE, **key), key=lambda r: (r["kind"], r["node"] or ""))
-    window = {k: chosen[k] for k in ("start", "end", "nodes")}
+    window = {k: chosen[k] for k in ("start", "end", "nodes", "scope_source")}
     plain = {k: v for k, v in (verdict | window).items() if v is not None or k not in {"symptoms", "nodes"}}
     plain["symptoms"] = dict(plain.get("symptoms") or {})
     return Answer.model_validate(_in_utc(plain | {"evidence": steps, "coverage": sources}))

@@ -63,7 +63,8 @@ def _facts(answer: Answer) -> Iterable[tuple[str, object]]:
     agrees = {True: "agrees", False: "does not agree", None: "no word on it"}[answer.agrees_with_scheduler]
     yield "scheduler", f"{scheduler} ({agrees})"
     yield "T0", _clock(answer.t0)
-    yield "window", f"{_clock(answer.start)} to {_clock(answer.end)}, {len(answer.nodes)} nodes"
+    inferred = ", inferred from its own logs: no scheduler record" if answer.scope_source == "inferred" else ""
+    yield "window", f"{_clock(answer.start)} to {_clock(answer.end)}, {len(answer.nodes)} nodes{inferred}"
     if answer.gpu_hours_lost:
         yield "GPU hours lost", f"{answer.gpu_hours_lost:.1f}"
     if answer.missing:

@@ -187,6 +187,10 @@ def _answer(as_of: Column, final_after_s: int) -> list[Column]:
     ]
 
 
+_NOTHING_SHOWN = (
+    " Every expected source was delivered and none shows a fault; a stack or Flight Recorder dump of the ranks, or the "
+    "application's own error output, would settle it."
+)
 _SETTLE = "Collect the missing sources for this attempt and run the night again; its verdict re-opens by itself."
 
 
@@ -235,7 +239,7 @@ def _conclusion(sure: Column, missing: Column) -> Column:
     ).otherwise("")
     wanting = F.when(
         F.size(missing) > 0, F.concat(F.lit(" Missing: "), F.array_join(missing, ", "), F.lit("."))
-    ).otherwise("")
+    ).otherwise(_NOTHING_SHOWN)
     settle = F.when(F.col("w.settle").isNotNull(), F.concat(F.lit(" Would settle it: "), F.col("w.settle"))).otherwise(
         ""
     )
