@@ -212,3 +212,7 @@ def rules_test(
 
     if not run_tests(_settings(None, master=master), rule, out):
         raise typer.Exit(FAILED)
+
+
+if __name__ == "__main__":
+    main()

@@ -63,12 +63,12 @@ def update_clock(night: Night, batch: Batch) -> list[date]:
     if batch.counted(LANDED_SAMPLE):
         metrics = F.col("metric").isin(OFFSET_METRIC, ERROR_METRIC)
         witnessed = batch.staged.where((F.col("disposition") == LANDED_SAMPLE) & metrics)
-        found = _days(witnessed, F.to_date("event_time"))
+        found = days_of(witnessed, F.to_date("event_time"))
         if found:
             samples = night.lake.read(RAW_TELEMETRY).where(metrics & _hours_of(found))
             days += _replace_offsets(night.lake, telemetry_offsets(samples), found, "telemetry")
     stamped = batch.staged.where("collected_at is not null and node is not null")
-    arrived = _days(stamped, F.to_date("event_time"))
+    arrived = days_of(stamped, F.to_date("event_time"))
     if arrived:
         days += _replace_offsets(night.lake, arrival_offsets(stamped), arrived, "arrival")
     return days
@@ -76,7 +76,7 @@ def update_clock(night: Night, batch: Batch) -> list[date]:
 
 def _replace_offsets(lake: Lake, offsets: DataFrame, days: list[date], method: str) -> list[date]:
     """Replaces one method's rows of the days, keeping those of other methods."""
-    where = _day_list(days)
+    where = day_list(days)
     kept = lake.read(CLOCK_OFFSETS).where(where).where(F.col("method") != method)
     rows = offsets.where(where).unionByName(kept)
     return days if lake.replace(CLOCK_OFFSETS, rows, where) else []
@@ -90,11 +90,11 @@ def place_events(night: Night, batch: Batch, clock_days: list[date]) -> None:
         found = found.unionByName(_signals(night, batch))
     found = found.persist()
     placed = _placed(night, found).persist()
-    new_days = _days(placed, F.col("day"))
+    new_days = days_of(placed, F.col("day"))
     days = sorted({*new_days, *_around(clock_days, night.lake)})
     if not days:
         return
-    where = _day_list(days)
+    where = day_list(days)
     existing = night.lake.read(EVENTS).where(where)
     if night.lake.exists(EVENTS):
         kept = existing.select(*FOUND_COLUMNS).join(found.select("event_id"), "event_id", "left_anti")
@@ -158,15 +158,16 @@ def _around(days: list[date], lake: Lake) -> set[date]:
     wanted = {d + timedelta(days=n) for d in days for n in (-1, 0, 1)}
     if not wanted or not lake.exists(EVENTS):
         return set()
-    return wanted & set(_days(lake.read(EVENTS), F.col("day")))
+    return wanted & set(days_of(lake.read(EVENTS), F.col("day")))
 
 
-def _days(rows: DataFrame, day: Column) -> list[date]:
+def days_of(rows: DataFrame, day: Column) -> list[date]:
+    """The distinct days of the rows, in order."""
     found = rows.select(day.alias("day")).distinct().where("day is not null").collect()
     return sorted(r["day"] for r in found)
 
 
-def _day_list(days: list[date]) -> str:
+def day_list(days: list[date]) -> str:
     """SQL over the partition column, from dates only."""
     return "day in (" + ", ".join(f"date'{d.isoformat()}'" for d in days) + ")"
 

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from firstfault.jobs.lake import Lake, materialised
 from firstfault.jobs.night import Night
-from firstfault.jobs.placing import _day_list, _days, padding, union_keys
+from firstfault.jobs.placing import day_list, days_of, padding, union_keys
 from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.attribution import Evidence, find_candidates, with_uid
 from firstfault.transforms.candidates import CANDIDATES
@@ -37,8 +37,8 @@ def attribute_and_publish(night: Night) -> tuple[int, int]:
     if n == 0:
         return 0, 0
     days = _affected_days(night.lake, attempts)
-    evidence = _scope(night, attempts, days)
-    diagnosed = _publish(night, attempts, evidence, days)
+    evidence, coverage = _scope(night, attempts, days)
+    diagnosed = _publish(night, attempts, evidence, coverage, days)
     return n, diagnosed
 
 
@@ -66,29 +66,28 @@ def _rules_changed(night: Night) -> bool:
 
 def _affected_days(lake: Lake, attempts: DataFrame) -> list[date]:
     """Days of the attempts, now and where they were written before."""
-    days = set(_days(attempts, F.col("day")))
+    days = set(days_of(attempts, F.col("day")))
     for table in (SCOPED_EVENTS, DIAGNOSES):
         if lake.exists(table):
             before = lake.read(table).join(attempts.select(*ATTEMPT_KEY), list(ATTEMPT_KEY), "left_semi")
-            days |= set(_days(before, F.col("day")))
+            days |= set(days_of(before, F.col("day")))
     return sorted(days)
 
 
-def _scope(night: Night, attempts: DataFrame, days: list[date]) -> Evidence:
-    """Writes scoped events, placement and coverage of the attempts, and gathers what attribution rests on."""
+def _scope(night: Night, attempts: DataFrame, days: list[date]) -> tuple[Evidence, DataFrame]:
+    """Writes scoped events, placement and coverage; what attribution rests on, and the coverage."""
     lake = night.lake
     topology = lake.read(TOPOLOGY)
     events = lake.read(EVENTS)
     named = materialised(build_scoped_events(events, attempts, topology, padding(night)))
     landed = lake.read(INPUTS).where(F.col("state") == LANDED)
     seen = landed.where("rank is not null").select("cluster", "job_id", "attempt_hint", "rank", "node").distinct()
-    _replace(lake, PLACEMENT, build_placement(seen, named.where("relation = 'own'"), attempts), attempts, days)
-    placement = _rows_of(lake, PLACEMENT, attempts, days)
-    _replace(lake, SCOPED_EVENTS, fill_nodes(named, placement), attempts, days)
-    scoped = _rows_of(lake, SCOPED_EVENTS, attempts, days).persist()
-    coverage = build_coverage(landed, attempts, night.settings.snapshot_pad_after_s)
-    _replace(lake, COVERAGE, coverage, attempts, days)
-    covered = _rows_of(lake, COVERAGE, attempts, days).where("delivered_throughout")
+    ranks = build_placement(seen, named.where("relation = 'own'"), attempts)
+    placement = _write(lake, PLACEMENT, ranks, attempts, days)
+    scoped = _write(lake, SCOPED_EVENTS, fill_nodes(named, placement), attempts, days)
+    covering = build_coverage(landed, attempts, night.settings.snapshot_pad_after_s)
+    coverage = _write(lake, COVERAGE, covering, attempts, days)
+    covered = coverage.where("delivered_throughout")
     home = F.concat_ws("/", "source_cluster", "job_id")
     window = attempts.withColumns(
         {
@@ -97,7 +96,7 @@ def _scope(night: Night, attempts: DataFrame, days: list[date]) -> Evidence:
             "window_to": F.timestamp_seconds(F.col("end").cast("double") + night.settings.pad_after_s),
         }
     )
-    return Evidence(
+    evidence = Evidence(
         attempts=window,
         scoped=scoped,
         beyond=_beyond(lake, days, night.settings.lookback_days),
@@ -105,6 +104,7 @@ def _scope(night: Night, attempts: DataFrame, days: list[date]) -> Evidence:
         topology=topology,
         covered=covered.groupBy("uid").agg(F.collect_set("kind").alias("kinds")),
     )
+    return evidence, coverage
 
 
 def _beyond(lake: Lake, days: list[date], lookback_days: int) -> DataFrame:
@@ -122,7 +122,7 @@ def _beyond(lake: Lake, days: list[date], lookback_days: int) -> DataFrame:
     )
 
 
-def _publish(night: Night, attempts: DataFrame, evidence: Evidence, days: list[date]) -> int:
+def _publish(night: Night, attempts: DataFrame, evidence: Evidence, coverage: DataFrame, days: list[date]) -> int:
     """Writes candidates, diagnoses, evidence and results of the attempts; how many verdicts there are."""
     lake, settings, version = night.lake, night.settings, night.knowledge.version
     as_of = F.lit(lake.read(INPUTS).where(F.col("state") == LANDED).agg(F.max("file_time")).first()[0])  # type: ignore[index]
@@ -132,20 +132,18 @@ def _publish(night: Night, attempts: DataFrame, evidence: Evidence, days: list[d
     symptoms = first_symptoms(evidence.scoped).localCheckpoint()
     candidates = materialised(find_candidates(evidence, night.frames.rules, cut=materialised))
     ranked = compete(with_coverage(candidates, symptoms, explains), explains, night.knowledge.scoring, materialised)
-    ranked = ranked.withColumn("ruleset_version", F.lit(version)).localCheckpoint()
-    _replace(lake, CANDIDATES, ranked.select(*CANDIDATES.columns), attempts, days)
+    ranked = materialised(ranked.withColumn("ruleset_version", F.lit(version)))
+    _write(lake, CANDIDATES, ranked.select(*CANDIDATES.columns), attempts, days)
     scoped = evidence.scoped.join(F.broadcast(night.frames.vocabulary.select("event_type", "outcome")), "event_type")
-    cases = _cases(attempts.join(need, list(ATTEMPT_KEY)), scoped, version)
-    coverage = _rows_of(lake, COVERAGE, attempts, days)
+    cases = materialised(_cases(attempts.join(need, list(ATTEMPT_KEY)), scoped, version))
     diagnoses = build_diagnoses(
         cases, ranked, night.frames.rules["rules"], symptoms, coverage, night.knowledge.scoring, as_of,
         settings.final_after_s,
     )  # fmt: skip
-    _replace(lake, DIAGNOSES, diagnoses, attempts, days)
+    written = _write(lake, DIAGNOSES, diagnoses, attempts, days)
     winners = ranked.where("is_winner").join(cases.select("uid"), "uid", "left_semi")
-    _replace(lake, EVIDENCE, build_evidence(evidence.scoped, winners, symptoms), attempts, days)
-    written = _rows_of(lake, DIAGNOSES, attempts, days).persist()
-    _replace(lake, RESULTS, build_results(written.drop("uid"), _labels(lake, attempts)), attempts, days)
+    _write(lake, EVIDENCE, build_evidence(evidence.scoped, winners, symptoms), attempts, days)
+    _write(lake, RESULTS, build_results(written.drop("uid"), _labels(lake, attempts)), attempts, days)
     return written.count()
 
 
@@ -176,15 +174,13 @@ def _cases(attempts: DataFrame, scoped: DataFrame, version: str) -> DataFrame:
     ).drop("state")
 
 
-def _replace(lake: Lake, table: Table, rows: DataFrame, attempts: DataFrame, days: list[date]) -> None:
-    """Replaces the rows of these attempts within the days; rows of other attempts stay."""
-    where = _day_list(days)
+def _write(lake: Lake, table: Table, rows: DataFrame, attempts: DataFrame, days: list[date]) -> DataFrame:
+    """Replaces the rows of these attempts within the days, keeping those of others; the rows, with uid."""
+    where = day_list(days)
+    new = materialised(table.conform(rows))
+    every = new
     if lake.exists(table):
         others = lake.read(table).where(where).join(attempts.select(*ATTEMPT_KEY), list(ATTEMPT_KEY), "left_anti")
-        rows = table.conform(rows).unionByName(others.select(*table.columns))
-    lake.replace(table, rows, where)
-
-
-def _rows_of(lake: Lake, table: Table, attempts: DataFrame, days: list[date]) -> DataFrame:
-    rows = lake.read(table).where(_day_list(days))
-    return rows.join(F.broadcast(attempts.select(*ATTEMPT_KEY, "uid")), list(ATTEMPT_KEY))
+        every = new.unionByName(others.select(*table.columns))
+    lake.replace(table, every, where)
+    return with_uid(new)

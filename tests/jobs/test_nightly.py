@@ -9,7 +9,7 @@ from deltalake import DeltaTable
 from firstfault.jobs.answer import NoAnswerError, read_answer
 from firstfault.jobs.nightly import run_night
 from firstfault.jobs.settings import load_settings
-from tests.jobs.zones import T0, Zone, damaged, healthy, textbook
+from tests.jobs.zones import T0, Zone, content, damaged, healthy, rows, tables, textbook
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +23,6 @@ def night(spark, tmp_path_factory):
     zone.close()
     settings = load_settings(None, landing=str(root / "landing"), lake=str(root / "lake"))
     return settings, run_night(spark, settings)
-
-
-def rows(lake: str, table: str) -> list[dict]:
-    return DeltaTable(f"{lake}/{table}").to_pyarrow_table().to_pylist()
 
 
 def test_textbook_night_names_the_gpu_and_not_the_earliest_line(night):
@@ -93,27 +89,22 @@ def test_every_landed_line_is_verbatim_and_points_at_its_place(night):
 
 def test_the_same_night_twice_changes_nothing_but_runs(spark, night):
     settings, _ = night
-    tables = sorted(p.parent.name for p in Path(settings.lake).glob("*/_delta_log"))
-    before = {t: (DeltaTable(f"{settings.lake}/{t}").version(), canonical(settings.lake, t)) for t in tables}
+    names = tables(settings.lake)
+    before = {t: (DeltaTable(f"{settings.lake}/{t}").version(), content(settings.lake, t)) for t in names}
     again = run_night(spark, settings)
     assert again.books.read == 0
-    after = {t: (DeltaTable(f"{settings.lake}/{t}").version(), canonical(settings.lake, t)) for t in tables}
-    changed = {t for t in tables if before[t] != after[t]}
+    after = {t: (DeltaTable(f"{settings.lake}/{t}").version(), content(settings.lake, t)) for t in names}
+    changed = {t for t in names if before[t] != after[t]}
     assert changed == {"runs"}
 
 
 def test_a_forced_redo_gives_the_same_content(spark, night, monkeypatch):
     settings, _ = night
-    tables = ("scoped_events", "candidates", "diagnoses", "evidence", "results", "coverage", "placement")
-    before = {t: canonical(settings.lake, t) for t in tables}
+    names = ("scoped_events", "candidates", "diagnoses", "evidence", "results", "coverage", "placement")
+    before = {t: content(settings.lake, t) for t in names}
     day = T0.date()
     run_night(spark, settings, days=(day, day))
-    assert {t: canonical(settings.lake, t) for t in tables} == before
-
-
-def canonical(lake: str, table: str) -> list[str]:
-    """Content of a table as sorted text."""
-    return sorted(repr(sorted(r.items(), key=lambda kv: kv[0])) for r in rows(lake, table))
+    assert {t: content(settings.lake, t) for t in names} == before
 
 
 def test_late_evidence_re_opens_only_what_it_touches(spark, night):

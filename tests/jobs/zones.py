@@ -4,6 +4,10 @@ import gzip
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from deltalake import DeltaTable
+
+NOT_CONTENT = {"runs", "inputs"}
+"""Tables whose rows tell of runs and batches; all others hold content only."""
 SACCT_HEADER = (
     "Cluster|JobID|JobIDRaw|JobName|User|Account|Partition|State|ExitCode|DerivedExitCode|Submit|Start|End|ElapsedRaw"
     "|Timelimit|NNodes|AllocTRES|NodeList|Reason|Restarts"
@@ -43,6 +47,21 @@ class Zone:
         """Writes what was collected."""
         self.write("scheduler/sacct.txt", *self.sacct)
         return self.root
+
+
+def tables(lake: str) -> list[str]:
+    """Names of the tables of a lake."""
+    return sorted(p.parent.name for p in Path(lake).glob("*/_delta_log"))
+
+
+def rows(lake: str, table: str) -> list[dict]:
+    """Rows of a table, read without Spark."""
+    return DeltaTable(f"{lake}/{table}").to_pyarrow_table().to_pylist()
+
+
+def content(lake: str, table: str) -> list[str]:
+    """Content of a table as sorted text."""
+    return sorted(repr(sorted(r.items(), key=lambda kv: kv[0])) for r in rows(lake, table))
 
 
 def iso(t: datetime) -> str:
