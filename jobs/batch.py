@@ -8,8 +8,10 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
+from firstfault.jobs.frames import local_frame
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.land import ranges_frame, stage
+from firstfault.jobs.masking import make_masker
 from firstfault.jobs.night import Night
 from firstfault.jobs.plan import Known, Range, Reached
 from firstfault.transforms.inputs import INPUTS, LANDED, PLANNED, UNMATCHED
@@ -129,7 +131,8 @@ def land_batch(night: Night, ranges: list[Range]) -> Batch:
     size = sum(r.to_byte - r.from_byte for r in ranges)
     tasks = max(1, min(len(ranges), max(len(ranges) // RANGES_PER_TASK, size // BYTES_PER_TASK, _cores(night))))
     planned = ranges_frame(night.spark, ranges)
-    staged = stage(planned, night.landing, list(night.knowledge.patterns.compiled), tasks)
+    masker = make_masker(night.settings, night.knowledge.masking)
+    staged = stage(planned, night.landing, list(night.knowledge.patterns.compiled), tasks, masker)
     staged = staged.persist(StorageLevel.MEMORY_AND_DISK)
     batch = Batch(batch_id, ranges, staged, _count(staged))
     if not batch.books.balance:
@@ -188,4 +191,4 @@ def mark_landed(night: Night, batch: Batch) -> None:
         if row is not None:
             books, times = _books(row), {k: row[k] for k in times}
         rows.append(dict.fromkeys(INPUTS.columns) | asdict(planned) | books.columns() | times | {"state": LANDED})
-    night.lake.append(INPUTS, night.spark.createDataFrame(rows, INPUTS.schema))
+    night.lake.append(INPUTS, local_frame(night.spark, rows, INPUTS.schema))

@@ -10,9 +10,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 import firstfault.rules
+from firstfault.jobs.frames import local_frame
 from firstfault.rules.engine.catalogues import Catalogues, load_catalogues
 from firstfault.rules.engine.compile import compile_rules
 from firstfault.rules.engine.load import load_rules, ruleset_version
+from firstfault.rules.engine.masking import MaskingRules, load_masking
 from firstfault.rules.engine.model import Rule
 from firstfault.rules.engine.patterns import PatternLibrary, load_patterns
 from firstfault.rules.engine.scoring import load_scoring
@@ -58,6 +60,7 @@ class Knowledge:
     signals: list[Signal]
     rules: list[Rule]
     scoring: Scoring
+    masking: MaskingRules
     version: str
 
     @cached_property
@@ -91,6 +94,7 @@ def load_knowledge(root: Path = RULES_ROOT) -> Knowledge:
         signals=load_signals(root / "signals", vocabulary),
         rules=load_rules(root, vocabulary),
         scoring=load_scoring(root / "scoring.yaml"),
+        masking=load_masking(root / "masking.yaml"),
         version=ruleset_version(root),
     )
 
@@ -111,9 +115,9 @@ def knowledge_frames(spark: SparkSession, knowledge: Knowledge) -> KnowledgeFram
         for name, word in sorted(knowledge.vocabulary.events.items())
     ]
     return KnowledgeFrames(
-        vocabulary=spark.createDataFrame(words, _VOCABULARY),
-        codes=spark.createDataFrame(knowledge.catalogues.code_rows(), _CODES),
-        states=spark.createDataFrame(knowledge.catalogues.state_rows(), _STATES),
-        signals=spark.createDataFrame([row for s in knowledge.signals for row in s.rows()], SIGNALS),
-        rules={name: spark.createDataFrame(knowledge.compiled[name], TABLES[name]) for name in TABLES},
+        vocabulary=local_frame(spark, words, _VOCABULARY),
+        codes=local_frame(spark, knowledge.catalogues.code_rows(), _CODES),
+        states=local_frame(spark, knowledge.catalogues.state_rows(), _STATES),
+        signals=local_frame(spark, [row for s in knowledge.signals for row in s.rows()], SIGNALS),
+        rules={name: local_frame(spark, knowledge.compiled[name], TABLES[name]) for name in TABLES},
     )

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import MapType
 
+from firstfault.jobs.frames import local_frame
 from firstfault.transforms.contract import Table
 
 
@@ -30,7 +31,7 @@ class Lake:
     def read(self, table: Table) -> DataFrame:
         """The rows of the table; none when it was never written."""
         if not self.exists(table):
-            return self.spark.createDataFrame([], table.schema)
+            return local_frame(self.spark, [], table.schema)
         return self.spark.read.format("delta").load(self.path(table))
 
     def append(self, table: Table, rows: DataFrame, *, intent: str | None = None) -> None:
@@ -104,11 +105,6 @@ class Lake:
     def tables(self) -> list[str]:
         """Names of the tables that exist below a local root."""
         return sorted(p.parent.name for p in Path(self.root).glob("*/_delta_log"))
-
-
-def materialised(rows: DataFrame) -> DataFrame:
-    """The rows, computed once and cut off from the plan that made them."""
-    return rows.localCheckpoint()
 
 
 def _fingerprint(rows: DataFrame) -> Sequence[object]:

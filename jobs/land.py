@@ -9,12 +9,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
+from firstfault.jobs.frames import local_frame
 from firstfault.jobs.landing import Inflated, Landing
 from firstfault.jobs.plan import Range
 from firstfault.jobs.sources import is_document, is_whole_file
 from firstfault.transforms.formats.context import StreamContext
-from firstfault.transforms.formats.registry import HEADED_FORMATS, READERS
+from firstfault.transforms.formats.registry import BINARY_FORMATS, HEADED_FORMATS, READERS
 from firstfault.transforms.inputs import INPUTS
+from firstfault.transforms.masked_rows import mask_rows
+from firstfault.transforms.masking import Masker
 from firstfault.transforms.matching import CompiledPattern, match
 from firstfault.transforms.staged import COUNTED, QUARANTINED, READ_SCHEMA, STAGED, STAGED_SCHEMA
 
@@ -30,10 +33,12 @@ _TEXT_CONTROLS = frozenset(b"\t\n\r\x1b\x0c\x08")
 def ranges_frame(spark: SparkSession, ranges: list[Range]) -> DataFrame:
     """One row per planned range, with the columns of `inputs`."""
     unknown = dict.fromkeys(INPUTS.columns)
-    return spark.createDataFrame([{**unknown, **asdict(r)} for r in ranges], INPUTS.schema)
+    return local_frame(spark, [{**unknown, **asdict(r)} for r in ranges], INPUTS.schema)
 
 
-def stage(ranges: DataFrame, landing: Landing, patterns: list[CompiledPattern], n_tasks: int) -> DataFrame:
+def stage(
+    ranges: DataFrame, landing: Landing, patterns: list[CompiledPattern], n_tasks: int, masker: Masker
+) -> DataFrame:
     """The batch in flight: one row per unit read, matched against the patterns.
 
     Args:
@@ -41,31 +46,42 @@ def stage(ranges: DataFrame, landing: Landing, patterns: list[CompiledPattern], 
         landing: Where the files lie.
         patterns: The pattern library.
         n_tasks: Parallel tasks.
+        masker: What is replaced before a row leaves its task.
     """
-    return ranges.repartition(n_tasks).mapInArrow(_task(landing, patterns), STAGED)
+    return ranges.repartition(n_tasks).mapInArrow(_task(landing, patterns, masker), STAGED)
 
 
 def _task(
-    landing: Landing, patterns: list[CompiledPattern]
+    landing: Landing, patterns: list[CompiledPattern], masker: Masker
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        waiting: list[pa.Table] = []
+        waiting: list[tuple[pa.Table, dict[str, Any]]] = []
         for batch in batches:
             for planned in batch.to_pylist():
-                waiting += (staged_table(read, planned, patterns) for read in _read_range(landing, planned))
-                # Small files share an Arrow batch: each one sent on its own costs more than reading it.
-                if sum(t.num_rows for t in waiting) >= ROWS_PER_BATCH:
-                    yield from _batches(waiting)
+                waiting += ((read, planned) for read in _read_range(landing, planned))
+                # Small files share a batch: each one masked and sent on its own costs more than reading it.
+                if sum(rows.num_rows for rows, _ in waiting) >= ROWS_PER_BATCH:
+                    yield from _batches(waiting, patterns, masker)
                     waiting = []
-        yield from _batches(waiting)
+        yield from _batches(waiting, patterns, masker)
 
     return run
 
 
-def _batches(tables: list[pa.Table]) -> list[pa.RecordBatch]:
-    if not tables:
-        return []
-    return list(pa.concat_tables(tables).combine_chunks().to_batches(max_chunksize=ROWS_PER_BATCH))
+def _batches(
+    waiting: list[tuple[pa.Table, dict[str, Any]]], patterns: list[CompiledPattern], masker: Masker
+) -> Iterator[pa.RecordBatch]:
+    """The waiting rows, masked together by format, matched stream by stream."""
+    staged = []
+    for source in sorted({planned["format"] for _, planned in waiting}):
+        pieces = [(rows, planned) for rows, planned in waiting if planned["format"] == source]
+        masked = mask_rows(pa.concat_tables([rows for rows, _ in pieces]), source, masker)
+        start = 0
+        for rows, planned in pieces:
+            staged.append(_staged(masked.slice(start, rows.num_rows), planned, patterns))
+            start += rows.num_rows
+    if staged:
+        yield from pa.concat_tables(staged).combine_chunks().to_batches(max_chunksize=ROWS_PER_BATCH)
 
 
 @dataclass(frozen=True)
@@ -123,7 +139,7 @@ def _first_line(data: bytes) -> bytes:
 
 
 def _read_segment(segment: Segment, planned: dict[str, Any]) -> pa.Table:
-    if _is_binary(segment.data):
+    if planned["format"] not in BINARY_FORMATS and _is_binary(segment.data):
         return _refused("binary", planned, segment.byte_from, max(1, segment.data.count(b"\n")))
     context = StreamContext(
         source=planned["format"],
@@ -159,8 +175,12 @@ def _one_row(**values: str | int | None) -> pa.Table:
     return pa.table({f.name: pa.array([values.get(f.name)], type=f.type) for f in READ_SCHEMA}, schema=READ_SCHEMA)
 
 
-def staged_table(rows: pa.Table, planned: dict[str, Any], patterns: list[CompiledPattern]) -> pa.Table:
-    """Rows of a reader with the stream's constants and the events that the patterns find."""
+def staged_table(rows: pa.Table, planned: dict[str, Any], patterns: list[CompiledPattern], masker: Masker) -> pa.Table:
+    """Rows of a reader, masked, with the stream's constants and the events that the patterns find."""
+    return _staged(mask_rows(rows, planned["format"], masker), planned, patterns)
+
+
+def _staged(rows: pa.Table, planned: dict[str, Any], patterns: list[CompiledPattern]) -> pa.Table:
     n = rows.num_rows
     text = rows["text"].combine_chunks()
     ranks = rows["rank"].combine_chunks()

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from firstfault.jobs.batch import Batch
+from firstfault.jobs.frames import materialised
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.night import Night
 from firstfault.transforms.attempts import ATTEMPTS, build_attempts, inferred, superseded
@@ -46,14 +47,13 @@ def update_attempts(night: Night, batch: Batch) -> None:
         observed = observed.unionByName(kube_records(batch.staged))
     observed = observed.persist()
     existing = night.lake.read(ATTEMPTS)
-    built = build_attempts(observed, existing, night.frames.states).persist()
-    changed = built.exceptAll(existing).select(*ATTEMPT_KEY).distinct().localCheckpoint()
+    built = materialised(build_attempts(observed, existing, night.frames.states))
+    changed = materialised(built.exceptAll(existing).select(*ATTEMPT_KEY).distinct())
     if night.lake.exists(ATTEMPTS):
         night.lake.delete(ATTEMPTS, superseded(observed, existing))
     night.all_are_new = not night.lake.exists(ATTEMPTS)
     night.lake.merge(ATTEMPTS, built)
     night.changed.append(changed)
-    built.unpersist()
     observed.unpersist()
 
 
@@ -89,7 +89,7 @@ def place_events(night: Night, batch: Batch, clock_days: list[date]) -> None:
     if batch.counted(LANDED_SAMPLE):
         found = found.unionByName(_signals(night, batch))
     found = found.persist()
-    placed = _placed(night, found).persist()
+    placed = materialised(_placed(night, found))
     new_days = days_of(placed, F.col("day"))
     days = sorted({*new_days, *_around(clock_days, night.lake)})
     if not days:
@@ -105,7 +105,6 @@ def place_events(night: Night, batch: Batch, clock_days: list[date]) -> None:
     night.lake.replace(EVENTS, rows, where)
     if not night.all_are_new:
         _note_touched(night, placed, clock_days, where)
-    placed.unpersist()
     found.unpersist()
 
 
@@ -138,7 +137,7 @@ def _note_touched(night: Night, placed: DataFrame, clock_days: list[date], where
     if clock_days:
         touching = night.lake.read(EVENTS).where(where)
     scoped = build_scoped_events(touching, attempts, night.lake.read(TOPOLOGY), padding(night))
-    night.changed.append(scoped.select(*ATTEMPT_KEY).distinct().localCheckpoint())
+    night.changed.append(materialised(scoped.select(*ATTEMPT_KEY).distinct()))
 
 
 def padding(night: Night) -> Padding:

@@ -5,7 +5,8 @@ from datetime import date
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from firstfault.jobs.lake import Lake, materialised
+from firstfault.jobs.frames import materialised
+from firstfault.jobs.lake import Lake
 from firstfault.jobs.night import Night
 from firstfault.jobs.placing import day_list, days_of, padding, union_keys
 from firstfault.transforms.attempts import ATTEMPTS
@@ -32,7 +33,8 @@ def attribute_and_publish(night: Night) -> tuple[int, int]:
     due = _due(night)
     if due is None:
         return 0, 0
-    attempts = with_uid(night.lake.read(ATTEMPTS).join(due, list(ATTEMPT_KEY), "left_semi")).localCheckpoint()
+    attempts = with_uid(night.lake.read(ATTEMPTS).join(due, list(ATTEMPT_KEY), "left_semi"))
+    attempts = materialised(attempts)
     n = attempts.count()
     if n == 0:
         return 0, 0
@@ -129,7 +131,7 @@ def _publish(night: Night, attempts: DataFrame, evidence: Evidence, coverage: Da
     need = diagnosable(attempts, evidence.scoped, as_of, settings.hung_after_s)
     # Each step is materialised: the plan of all would be analysed again for every table that is written.
     explains = night.frames.rules["explains"]
-    symptoms = first_symptoms(evidence.scoped).localCheckpoint()
+    symptoms = materialised(first_symptoms(evidence.scoped))
     candidates = materialised(find_candidates(evidence, night.frames.rules, cut=materialised))
     ranked = compete(with_coverage(candidates, symptoms, explains), explains, night.knowledge.scoring, materialised)
     ranked = materialised(ranked.withColumn("ruleset_version", F.lit(version)))

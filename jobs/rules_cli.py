@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from firstfault.jobs.knowledge import Knowledge, knowledge_frames
-from firstfault.jobs.lake import materialised
+from firstfault.jobs.frames import local_frame, materialised
+from firstfault.jobs.knowledge import Knowledge, knowledge_frames, load_knowledge
 from firstfault.jobs.session import spark_session
 from firstfault.jobs.settings import Settings
 from firstfault.rules.engine.inline import InlineRows, inline_attempts
@@ -75,8 +75,6 @@ def explain(knowledge: Knowledge, rule_id: str, console: Console) -> None:
 
 def run_tests(settings: Settings, rule_id: str | None, console: Console) -> bool:
     """Runs the inline tests of the patterns and of the rules; whether all passed."""
-    from firstfault.jobs.knowledge import load_knowledge
-
     begun = time.monotonic()
     knowledge = load_knowledge()
     problems = [] if rule_id else [str(p) for p in run_pattern_tests(knowledge.patterns)]
@@ -129,10 +127,10 @@ def _problem(expected: Mapping[str, Any], origins: list[list[str]]) -> str | Non
 
 def inline_evidence(spark: SparkSession, rows: InlineRows) -> Evidence:
     """The tests' rows as the frames that attribution takes."""
-    attempts = with_uid(spark.createDataFrame(rows.attempts, ATTEMPTS.schema))
+    attempts = with_uid(local_frame(spark, rows.attempts, ATTEMPTS.schema))
     uids = attempts.select("cluster", "job_id", "attempt", "uid")
-    scoped = spark.createDataFrame(rows.events, SCOPED_EVENTS.schema).join(uids, ["cluster", "job_id", "attempt"])
-    coverage = spark.createDataFrame(rows.coverage, COVERAGE.schema).join(uids, ["cluster", "job_id", "attempt"])
+    scoped = local_frame(spark, rows.events, SCOPED_EVENTS.schema).join(uids, ["cluster", "job_id", "attempt"])
+    coverage = local_frame(spark, rows.coverage, COVERAGE.schema).join(uids, ["cluster", "job_id", "attempt"])
     owners = attempts.select("uid", "source_cluster", "workload_key", "user")
     beyond = scoped.join(owners, "uid").withColumn(
         # A node's own lines belong to no job; only a job's own lines do.
@@ -150,7 +148,7 @@ def inline_evidence(spark: SparkSession, rows: InlineRows) -> Evidence:
         attempts=window,
         scoped=scoped,
         beyond=beyond.drop("uid", "relation").withColumn("relation", F.lit("beyond")),
-        placement=spark.createDataFrame(rows.placement, PLACEMENT.schema).join(uids, ["cluster", "job_id", "attempt"]),
-        topology=spark.createDataFrame(rows.topology, TOPOLOGY.schema),
+        placement=local_frame(spark, rows.placement, PLACEMENT.schema).join(uids, ["cluster", "job_id", "attempt"]),
+        topology=local_frame(spark, rows.topology, TOPOLOGY.schema),
         covered=coverage.groupBy("uid").agg(F.collect_set("kind").alias("kinds")),
     )

@@ -15,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from firstfault.jobs.frames import local_frame
 from firstfault.jobs.lake import Lake
 from firstfault.transforms.runs import DONE, FAILED, RUNNING, RUNS
 
@@ -178,4 +179,4 @@ def _record(lake: Lake, run: Run, status: str, error: str | None) -> None:
         | {"python": platform.python_version()},
         "durations_s": run.durations_s,
     }
-    lake.append(RUNS, lake.spark.createDataFrame([row | run.facts], RUNS.schema))
+    lake.append(RUNS, local_frame(lake.spark, [row | run.facts], RUNS.schema))

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field, IPvAnyNetwork, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings import SettingsError as EnvironmentUnreadableError
 
 CONFIG_FILE = Path("firstfault.yaml")
 ENV_PREFIX = "FIRSTFAULT_"
+_AS_JSON = {"spark_conf": '{"spark.ui.enabled": "true"}', "cluster_networks": '["198.51.100.0/24"]'}
 
 
 class SettingsError(ValueError):
@@ -62,6 +63,13 @@ class Settings(BaseSettings):
     spark_conf: dict[str, str] = Field(default_factory=dict)
     """Spark settings that override ours."""
 
+    masking_key: SecretStr | None = Field(default=None, min_length=16)
+    """Secret of the pseudonyms, from the environment; without it one is made and kept in the lake."""
+    masking_key_id: str | None = Field(default=None, pattern=r"^[0-9a-z]{1,16}$")
+    """Name of the key in pseudonyms; the first digits of its hash unless given."""
+    cluster_networks: tuple[IPvAnyNetwork, ...] = ()
+    """Public networks of the cluster itself: addresses in them are not masked, as private ones are not."""
+
     lookback_days: int = Field(default=7, ge=0)
     """How far back late evidence still re-opens an attempt."""
     pad_before_s: int = Field(default=900, ge=0)
@@ -109,11 +117,12 @@ def load_settings(config: Path | None = None, **flags: Any) -> Settings:  # noqa
         value = _bad_value(key, first)
         reason = first["msg"][:1].lower() + first["msg"][1:]
         raise SettingsError(f"setting {value} from {origin} cannot be used: {reason}") from None
-    except EnvironmentUnreadableError:
-        name = f"{ENV_PREFIX}SPARK_CONF"
+    except EnvironmentUnreadableError as error:
+        key = next((k for k in _AS_JSON if f'"{k}"' in str(error)), "spark_conf")
+        name = f"{ENV_PREFIX}{key.upper()}"
         raise SettingsError(
-            f"setting spark_conf={os.environ.get(name)!r} from environment variable {name} cannot be used: "
-            'write it as JSON, such as {"spark.ui.enabled": "true"}'
+            f"setting {key}={os.environ.get(name)!r} from environment variable {name} cannot be used: "
+            f"write it as JSON, such as {_AS_JSON[key]}"
         ) from None
 
 
@@ -153,5 +162,7 @@ def _origin(key: str, given: dict[str, Any], environment: set[str], path: Path |
 
 
 def _bad_value(key: str, detail: Any) -> str:  # noqa: ANN401
+    if Settings.model_fields[key].annotation == SecretStr | None:
+        return f"{key} (not shown)"
     inside = "".join(f"[{part}]" for part in detail["loc"][1:])
     return f"{key}{inside}={detail['input']!r}"

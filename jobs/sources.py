@@ -9,7 +9,7 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from firstfault.transforms.formats.registry import READERS, SNAPSHOT_FORMATS
+from firstfault.transforms.formats.registry import BINARY_FORMATS, READERS, SNAPSHOT_FORMATS
 from firstfault.transforms.keys import HOME_CLUSTER, HOME_NET, HOME_NODE
 
 BUILT_IN = Path(__file__).with_name("sources.yaml")
@@ -28,8 +28,8 @@ def is_whole_file(source_format: str, path: str) -> bool:
 
 
 def is_document(source_format: str, path: str) -> bool:
-    """Whether a file is one JSON document, whose units are items or samples and not lines."""
-    return source_format != "journal" and _DOCUMENT.search(path) is not None
+    """Whether a file is one document, whose units are items or samples and not lines."""
+    return source_format in BINARY_FORMATS or source_format != "journal" and _DOCUMENT.search(path) is not None
 
 
 class SourcesError(ValueError):

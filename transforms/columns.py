@@ -15,6 +15,11 @@ def field(name: str, *unset: str) -> Column:
     return F.when(F.lower(value).isin("", *unset), None).otherwise(value)
 
 
+def latest(rows: DataFrame, *keys: str) -> DataFrame:
+    """The row of each key that was written last: with the highest `_at`."""
+    return rows.groupBy(*keys).agg(F.max_by(F.struct(*rows.columns), "_at").alias("row")).select("row.*")
+
+
 def seconds(time: str | Column) -> Column:
     """A timestamp as seconds since the epoch, so that times can be subtracted."""
     return (F.col(time) if isinstance(time, str) else time).cast("double")

@@ -7,6 +7,7 @@ from pyspark.sql.types import ArrayType, MapType, StringType
 from firstfault.transforms.competition import Scoring
 from firstfault.transforms.contract import Table, column
 from firstfault.transforms.keys import ATTEMPT_KEY
+from firstfault.transforms.sentences import action, conclusion
 from firstfault.transforms.types import BOOL, DAY, DOUBLE, INT, TEXT, TEXTS, TIME, struct_of
 
 ALSO = struct_of(category=TEXT, origin_scope=TEXT, origin=TEXTS, confidence=DOUBLE, t0=TIME)
@@ -177,21 +178,14 @@ def _answer(as_of: Column, final_after_s: int) -> list[Column]:
         F.when(F.col("outcome_hint").isNotNull(), outcome == F.col("outcome_hint")).alias("agrees_with_scheduler"),
         _with_doubted(sure).alias("alternatives"),
         missing.alias("missing"),
-        _conclusion(sure, missing).alias("conclusion"),
-        F.when(sure, _fill(F.col("w.action_en"))).otherwise(F.lit(_SETTLE)).alias("action"),
+        conclusion(sure, missing).alias("conclusion"),
+        action(sure).alias("action"),
         F.col("w.rule_id").alias("rule_id"),
         F.coalesce(_serials(origin), none).alias("device_serials"),
         F.when(lost_h.isNotNull(), F.round(F.greatest(lost_h, F.lit(0.0)), 3)).alias("gpu_hours_lost"),
         F.col("ruleset_version"),
         F.lit(LIVE).alias("track"),
     ]
-
-
-_NOTHING_SHOWN = (
-    " Every expected source was delivered and none shows a fault; a stack or Flight Recorder dump of the ranks, or the "
-    "application's own error output, would settle it."
-)
-_SETTLE = "Collect the missing sources for this attempt and run the night again; its verdict re-opens by itself."
 
 
 def _all_sources() -> Column:
@@ -228,37 +222,3 @@ def _with_doubted(sure: Column) -> Column:
         F.lit("low_points").alias("why_lost"),
     ).cast(ALTERNATIVE)
     return F.when(sure | F.col("w.rule_id").isNull(), lost).otherwise(F.concat(F.array(doubted), lost))
-
-
-def _conclusion(sure: Column, missing: Column) -> Column:
-    known = _fill(F.col("w.conclusion_en"))
-    doubt = F.when(~F.col("w.order_certain"), F.lit(" The clocks cannot decide the order this rests on.")).otherwise("")
-    best = F.when(
-        F.col("w.rule_id").isNotNull(),
-        F.concat(F.lit(" Best guess, not sure enough: "), known),
-    ).otherwise("")
-    wanting = F.when(
-        F.size(missing) > 0, F.concat(F.lit(" Missing: "), F.array_join(missing, ", "), F.lit("."))
-    ).otherwise(_NOTHING_SHOWN)
-    settle = F.when(F.col("w.settle").isNotNull(), F.concat(F.lit(" Would settle it: "), F.col("w.settle"))).otherwise(
-        ""
-    )
-    unknown = F.concat(F.lit("The cause is not known."), best, wanting, settle)
-    return F.when(sure, F.concat(known, doubt)).otherwise(unknown)
-
-
-def _fill(template: Column) -> Column:
-    """The sentence with its placeholders filled in."""
-    origin = F.when(F.size("w.origin") > 0, F.array_join("w.origin", ", ")).otherwise("the job")
-    values = {
-        "{origin}": origin,
-        "{node}": F.coalesce("w.anchor_node", F.lit("an unnamed node")),
-        "{device}": F.coalesce("w.anchor_device", F.lit("an unnamed device")),
-        "{code}": F.coalesce("w.anchor_code", F.lit("-")),
-        "{count}": F.col("w.anchor_count").cast("string"),
-        "{nodes}": F.size("w.anchor_nodes").cast("string"),
-        "{event}": F.col("w.anchor_type"),
-    }
-    for name, value in values.items():
-        template = F.replace(template, F.lit(name), value)
-    return template

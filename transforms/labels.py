@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from firstfault.transforms.columns import field
+from firstfault.transforms.columns import field, latest
 from firstfault.transforms.contract import Table, column
 from firstfault.transforms.types import INT, TEXT, TEXTS, TIME
 
@@ -45,5 +45,4 @@ def build_labels(staged: DataFrame) -> DataFrame:
         F.col("file_time").alias("labelled_at"),
         F.col("byte_offset").alias("_at"),
     ).where("job_id is not null and category is not null")
-    newest = built.groupBy(*LABELS.keys).agg(F.max_by(F.struct(*built.columns), "_at").alias("row"))
-    return LABELS.conform(newest.select("row.*"))
+    return LABELS.conform(latest(built, *LABELS.keys))

@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from firstfault.transforms.columns import field
+from firstfault.transforms.columns import field, latest
 from firstfault.transforms.contract import Table, column
 from firstfault.transforms.types import TEXT
 
@@ -44,5 +44,4 @@ def build_topology(staged: DataFrame) -> DataFrame:
         F.concat(field("switch"), F.lit(":"), field("switch_port")).alias("leaf_port"),
         F.struct("file_time", "byte_offset").alias("_at"),
     )
-    newest = rows.groupBy("cluster", "node", "hca").agg(F.max_by(F.struct(*rows.columns), "_at").alias("row"))
-    return TOPOLOGY.conform(newest.select("row.*").where(F.col("node").isNotNull()))
+    return TOPOLOGY.conform(latest(rows, *TOPOLOGY.keys).where(F.col("node").isNotNull()))

@@ -4,27 +4,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from firstfault.rules.engine.vocabulary import Vocabulary
-from firstfault.rules.engine.yaml_io import Keys, Located, Problems, build, load_documents
+from firstfault.rules.engine.yaml_io import Keys, Located, Problems, Strict, build, load_documents
 
 Key = Annotated[str, BeforeValidator(lambda key: str(key) if isinstance(key, int) else key), Field(min_length=1)]
 StateWord = Annotated[str, Field(pattern=r"^[A-Z][A-Z_]*$")]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Opinion(_Strict):
+class Opinion(Strict):
     """What one source says of a code."""
 
     name: str
     opinion: str
 
 
-class Entry(_Strict):
+class Entry(Strict):
     """One code.
 
     Attributes:
@@ -40,7 +36,7 @@ class Entry(_Strict):
     """
 
     key: Key
-    also: list[str] = []
+    also: list[str] = Field(default_factory=list)
     meaning: str
     class_: str = Field(alias="class", pattern=r"^[a-z][a-z0-9_]*$")
     role: str
@@ -50,7 +46,7 @@ class Entry(_Strict):
     choice: str
 
 
-class State(_Strict):
+class State(Strict):
     """One word of a scheduler.
 
     Attributes:
@@ -70,12 +66,12 @@ class State(_Strict):
     meaning: str
 
 
-class _Codes(_Strict):
+class _Codes(Strict):
     catalogue: str
     entries: list[dict[str, Any]]
 
 
-class _States(_Strict):
+class _States(Strict):
     states: list[dict[str, Any]]
 
 
@@ -145,12 +141,8 @@ def _entries(located: Located, file: _Codes, vocabulary: Vocabulary, problems: P
         entry = build(Entry, located, keys, item, problems)
         if entry is None:
             continue
-        for key, word, words in (
-            ("role", entry.role, vocabulary.roles),
-            ("category", entry.category, vocabulary.categories),
-        ):
-            if word not in words:
-                problems.add(located, (*keys, key), f"{word} is no {key}, take one of {', '.join(words)}")
+        problems.add_unlisted(located, (*keys, "role"), entry.role, vocabulary.roles)
+        problems.add_unlisted(located, (*keys, "category"), entry.category, vocabulary.categories)
         for code in (entry.key, *entry.also):
             if code in seen:
                 problems.add(located, (*keys, "key"), f"{code} is listed twice, keep one")
@@ -168,9 +160,7 @@ def _states(located: Located, vocabulary: Vocabulary, problems: Problems) -> lis
         state = build(State, located, keys, item, problems)
         if state is None:
             continue
-        if state.outcome is not None and state.outcome not in vocabulary.outcomes:
-            what = f"{state.outcome} is no outcome, take one of {', '.join(vocabulary.outcomes)}"
-            problems.add(located, (*keys, "outcome"), what)
+        problems.add_unlisted(located, (*keys, "outcome"), state.outcome, vocabulary.outcomes)
         if state.state in seen:
             problems.add(located, (*keys, "state"), f"{state.state} is listed twice, keep one")
         seen.add(state.state)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from firstfault.rules.engine.inline import parse_event
+from firstfault.rules.engine.inline_event import parse_event
 from firstfault.rules.engine.model import Absence, Clause, Rule, Selector
 from firstfault.rules.engine.vocabulary import Vocabulary
 from firstfault.rules.engine.yaml_io import Keys, KnowledgeError, Problems, build, load_documents

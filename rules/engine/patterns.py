@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import Field, StringConstraints, field_validator
 
 from firstfault.rules.engine.vocabulary import Vocabulary
-from firstfault.rules.engine.yaml_io import Keys, Located, Problems, build, load_documents
+from firstfault.rules.engine.yaml_io import Keys, Located, Problems, Strict, build, load_items
 from firstfault.transforms.conversions import CONVERSIONS
 from firstfault.transforms.matching import CompiledPattern, match
 
@@ -28,11 +28,7 @@ Scalar = str | int | float
 PatternId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+(\.[a-z0-9_]+)+$")]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Join(_Strict):
+class Join(Strict):
     """A record of several lines: the matched one and those of the same rank behind it.
 
     Attributes:
@@ -44,21 +40,21 @@ class Join(_Strict):
     until: str | None = None
 
 
-class Hit(_Strict):
+class Hit(Strict):
     """A line, or several behind newlines, that gives the event with these values; null: not set."""
 
     line: str
     gives: dict[str, Scalar | None]
 
 
-class Tests(_Strict):
+class Tests(Strict):
     """Inline tests; each hit must be the primary event of its line among all patterns of the format."""
 
     hit: list[Hit] = Field(min_length=1)
     miss: list[str] = Field(min_length=1)
 
 
-class Pattern(_Strict):
+class Pattern(Strict):
     """One pattern as written (design section 8)."""
 
     id: PatternId
@@ -110,18 +106,14 @@ def load_patterns(folder: Path, vocabulary: Vocabulary) -> PatternLibrary:
     problems = Problems()
     seen: dict[str, str] = {}
     read: list[tuple[Pattern, CompiledPattern]] = []
-    for located in load_documents(folder):
-        if not isinstance(located.data, list):
-            problems.add(located, (), "is no list, write `- id: ...` for each pattern")
-            continue
-        for k, item in enumerate(located.data):
-            pattern = build(Pattern, located, (k,), item, problems)
-            compiled = pattern and _check(pattern, located, (k,), vocabulary, problems)
-            if pattern and pattern.id in seen:
-                problems.add(located, (k, "id"), f"{pattern.id} exists at {seen[pattern.id]}, take another id")
-            if pattern and compiled:
-                seen[pattern.id] = located.where((k,))
-                read.append((pattern, compiled))
+    for located, k, item in load_items(folder, "pattern", problems):
+        pattern = build(Pattern, located, (k,), item, problems)
+        compiled = pattern and _check(pattern, located, (k,), vocabulary, problems)
+        if pattern and pattern.id in seen:
+            problems.add(located, (k, "id"), f"{pattern.id} exists at {seen[pattern.id]}, take another id")
+        if pattern and compiled:
+            seen[pattern.id] = located.where((k,))
+            read.append((pattern, compiled))
     problems.raise_any()
     read.sort(key=lambda both: both[0].id)
     return PatternLibrary(tuple(p for p, _ in read), tuple(c for _, c in read))

@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from firstfault.rules.engine.yaml_io import Located, Problems, build, load_documents
+from firstfault.rules.engine.yaml_io import Strict, load_model
 from firstfault.transforms.competition import Scoring
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class ScoringFile(BaseModel):
+class ScoringFile(Strict):
     """What `scoring.yaml` may say.
 
     Attributes:
@@ -21,8 +21,6 @@ class ScoringFile(BaseModel):
         unknown_below: Below this confidence the category is `unknown`.
         independent_bar: Points from which another finding stands on its own.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     version: int
     calibration: list[tuple[float, Share]] = Field(min_length=1)
@@ -45,11 +43,7 @@ def load_scoring(path: Path) -> Scoring:
     Raises:
         KnowledgeError: With every problem of the file.
     """
-    problems = Problems()
-    documents = load_documents(path) or [Located(path, {}, {})]
-    file = build(ScoringFile, documents[0], (), documents[0].data, problems)
-    problems.raise_any()
-    assert file is not None  # noqa: S101  raise_any has raised otherwise
+    file, _ = load_model(ScoringFile, path)
     return Scoring(
         calibration=tuple(sorted(file.calibration, reverse=True)),
         undecidable_cap=file.undecidable_cap,

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from firstfault.rules.engine.vocabulary import Vocabulary
-from firstfault.rules.engine.yaml_io import Located, Problems, build, load_documents
+from firstfault.rules.engine.yaml_io import Located, Problems, Strict, build, load_items
 
 Metrics = Annotated[
     list[str], Field(min_length=1), BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
@@ -21,11 +21,7 @@ _TESTS = {
 _NEEDED = {"counter": {"delta_gte", "window_s"}, "gauge": {"gte"}, "bitmask": {"bits"}, "change": {"changes"}}
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class SignalTest(_Strict):
+class SignalTest(Strict):
     """When samples are an event; which keys apply depends on the kind.
 
     Attributes:
@@ -47,7 +43,7 @@ class SignalTest(_Strict):
     ignore: list[float] | None = None
 
 
-class Signal(_Strict):
+class Signal(Strict):
     """One signal as written (design section 8).
 
     Attributes:
@@ -108,17 +104,13 @@ def load_signals(folder: Path, vocabulary: Vocabulary) -> list[Signal]:
         KnowledgeError: With every problem of every file.
     """
     problems, signals = Problems(), dict[str, Signal]()
-    for located in load_documents(folder):
-        if not isinstance(located.data, list):
-            problems.add(located, (), "is no list, write `- id: ...` for each signal")
-            continue
-        for k, item in enumerate(located.data):
-            signal = build(Signal, located, (k,), item, problems)
-            if signal is not None:
-                _check(signal, located, k, vocabulary, problems)
-                if signal.id in signals:
-                    problems.add(located, (k, "id"), f"{signal.id} exists already, take another id")
-                signals[signal.id] = signal
+    for located, k, item in load_items(folder, "signal", problems):
+        signal = build(Signal, located, (k,), item, problems)
+        if signal is not None:
+            _check(signal, located, k, vocabulary, problems)
+            if signal.id in signals:
+                problems.add(located, (k, "id"), f"{signal.id} exists already, take another id")
+            signals[signal.id] = signal
     problems.raise_any()
     return [signals[name] for name in sorted(signals)]
 

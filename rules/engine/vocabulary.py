@@ -5,17 +5,16 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from firstfault.rules.engine.yaml_io import Keys, Located, Problems, build, load_documents
+from firstfault.rules.engine.yaml_io import Keys, Located, Problems, Strict, build, load_model
+from firstfault.transforms.hits import ENTITIES
 
 EventScope = Literal["device", "node", "port", "rank", "job", "cluster"]
 AttributeType = Literal["int", "float", "str"]
-ENTITIES = ("node", "device", "port", "rank")
-"""What every event may name besides its attributes."""
 
 
-class EventType(BaseModel):
+class EventType(Strict):
     """One word of the vocabulary.
 
     Attributes:
@@ -29,8 +28,6 @@ class EventType(BaseModel):
         outcome: How an attempt ended that logs it last and has no scheduler record.
         catalogue: Catalogue whose role, category and class replace the defaults.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     summary: str
     scope: EventScope
@@ -51,19 +48,8 @@ class EventType(BaseModel):
         return self
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    version: int
-    roles: list[str]
-    categories: list[str]
-    outcomes: list[str]
-    scopes: list[str]
-    events: dict[str, object]
-
-
-class Vocabulary(BaseModel):
-    """The only list of event types.
+class Words(Strict):
+    """The words besides event types.
 
     Attributes:
         version: Raised with the meaning of a word.
@@ -71,16 +57,26 @@ class Vocabulary(BaseModel):
         categories: Root-cause categories.
         outcomes: Ways an attempt can end.
         scopes: What an origin can be.
-        events: Event type by name.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     version: int
     roles: list[str]
     categories: list[str]
     outcomes: list[str]
     scopes: list[str]
+
+
+class _File(Words):
+    events: dict[str, object]
+
+
+class Vocabulary(Words):
+    """The only list of event types.
+
+    Attributes:
+        events: Event type by name.
+    """
+
     events: Mapping[str, EventType]
 
     @classmethod
@@ -90,12 +86,8 @@ class Vocabulary(BaseModel):
         Raises:
             KnowledgeError: With every problem of the file.
         """
+        file, located = load_model(_File, path)
         problems = Problems()
-        documents = load_documents(path) or [Located(path, {}, {})]
-        located = documents[0]
-        file = build(_File, located, (), located.data, problems)
-        problems.raise_any()
-        assert file is not None  # noqa: S101  raise_any has raised otherwise
         events = {
             name: build(EventType, located, ("events", name), value, problems) for name, value in file.events.items()
         }
@@ -115,11 +107,7 @@ class Vocabulary(BaseModel):
         return {**entities, **self.events[event].attrs}
 
 
-def _check_words(located: Located, keys: Keys, event: EventType, file: _File, problems: Problems) -> None:
-    for key, word, words in (
-        ("role", event.role, file.roles),
-        ("category", event.category, file.categories),
-        ("outcome", event.outcome, [*file.outcomes, None]),
-    ):
-        if word not in words:
-            problems.add(located, (*keys, key), f"{word} is no {key}, take one of {', '.join(filter(None, words))}")
+def _check_words(located: Located, keys: Keys, event: EventType, known: Words, problems: Problems) -> None:
+    problems.add_unlisted(located, (*keys, "role"), event.role, known.roles)
+    problems.add_unlisted(located, (*keys, "category"), event.category, known.categories)
+    problems.add_unlisted(located, (*keys, "outcome"), event.outcome, known.outcomes)

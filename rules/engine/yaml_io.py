@@ -1,12 +1,12 @@
 """Knowledge files: YAML whose every error can be told as `file:line: key: what, what to do`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 try:
     from yaml import CSafeLoader as SafeLoader
@@ -15,6 +15,12 @@ except ImportError:  # PyYAML without libyaml
 
 Keys = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
+
+
+class Strict(BaseModel):
+    """Part of a knowledge file: no key that it does not know, never changed once read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class KnowledgeError(ValueError):
@@ -73,6 +79,11 @@ class Problems:
             inside = tuple(k for k in finding["loc"] if k != "[key]")
             self.add(located, keys + inside, _advice(finding["type"], finding["msg"]))
 
+    def add_unlisted(self, located: Located, keys: Keys, word: str | None, words: Collection[str]) -> None:
+        """Notes a word that is none of those that its key may hold; None is no word."""
+        if word is not None and word not in words:
+            self.add(located, keys, f"{word} is no {keys[-1]}, take one of {', '.join(words)}")
+
     def raise_any(self) -> None:
         """Raises what was found, if anything.
 
@@ -111,6 +122,37 @@ def load_documents(source: Path) -> list[Located]:
     read = [_load(file, problems) for file in files]
     problems.raise_any()
     return [located for located in read if located is not None]
+
+
+def load_model(model: type[Model], file: Path) -> tuple[Model, Located]:
+    """Reads the one document of a YAML file; an empty file counts as an empty mapping.
+
+    Raises:
+        KnowledgeError: With every problem of the file.
+    """
+    problems, located = Problems(), next(iter(load_documents(file)), Located(file, {}, {}))
+    built = build(model, located, (), located.data, problems)
+    problems.raise_any()
+    assert built is not None  # noqa: S101  raise_any has raised otherwise
+    return built, located
+
+
+def load_items(folder: Path, what: str, problems: Problems) -> Iterator[tuple[Located, int, object]]:
+    """The items of all lists below a folder, each with its document and its place there.
+
+    Args:
+        folder: Holds YAML files; each is to be one list.
+        what: Word for an item.
+        problems: Where a document that is no list is noted.
+
+    Raises:
+        KnowledgeError: As of `load_documents`.
+    """
+    for located in load_documents(folder):
+        if isinstance(located.data, list):
+            yield from ((located, k, item) for k, item in enumerate(located.data))
+        else:
+            problems.add(located, (), f"is no list, write `- id: ...` for each {what}")
 
 
 def _load(file: Path, problems: Problems) -> Located | None:

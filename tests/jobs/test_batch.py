@@ -85,14 +85,15 @@ def test_what_was_planned_and_not_landed_is_pending_exactly_as_planned(spark, tm
 
 def test_books_that_do_not_balance_stop_the_night_before_a_raw_table_is_written(spark, tmp_path, monkeypatch):
     lake = Lake(spark, str(tmp_path))
-    knowledge = SimpleNamespace(patterns=SimpleNamespace(compiled=[]))
-    night = SimpleNamespace(spark=spark, lake=lake, landing=None, knowledge=knowledge)
+    knowledge = SimpleNamespace(patterns=SimpleNamespace(compiled=[]), masking=None)
+    night = SimpleNamespace(spark=spark, lake=lake, landing=None, knowledge=knowledge, settings=None)
     line = {"stream_id": "s1", "range_from": 0, "units": 1, "event_time": moment("03:00:00")}
     lost = [
         line | {"disposition": "landed_log"},
         line | {"disposition": "quarantined"},
         line | {"disposition": "counted", "units": 3},
     ]
+    monkeypatch.setattr(batches, "make_masker", lambda *_: None)
     monkeypatch.setattr(batches, "stage", lambda *_: frame(spark, STAGED, lost))
     with pytest.raises(BooksError, match=r"b1 do not balance: Books\(read=3, landed=1, quarantined=1, dropped=0\)"):
         land_batch(night, [planned("s1")])

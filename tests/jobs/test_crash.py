@@ -18,6 +18,14 @@ from tests.jobs.zones import NOT_CONTENT, T0, Zone, asctime, content, healthy, r
 GROWING = "jobs/84213/node-0118/rank-16.worker.log"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_masking_key():
+    """Lakes are compared, so their pseudonyms must be made with one key."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("FIRSTFAULT_MASKING_KEY", "a key for the lakes of these tests")
+        yield
+
+
 @pytest.fixture(scope="module")
 def landing(tmp_path_factory) -> Path:
     zone = Zone(tmp_path_factory.mktemp("crash") / "landing")

@@ -7,6 +7,7 @@ import pytest
 import zstandard
 
 from firstfault.jobs import land
+from firstfault.jobs.knowledge import load_knowledge
 from firstfault.jobs.land import ranges_frame, stage
 from firstfault.jobs.landing import Inflated, Landing
 from firstfault.jobs.plan import Range
@@ -21,6 +22,7 @@ XID = CompiledPattern(
     regex=r"NVRM: Xid \(PCI:(?P<device>[0-9a-fA-F:.]+)\): (?P<code>\d+)",
     conversions=(("code", "int"), ("device", "pci")),
 )
+MASKER = load_knowledge().masking.masker(b"a key of the tests", "t")
 KERNEL = [
     b"2026-11-20T03:00:00.000000+00:00 n1 kernel: nothing\n",
     b"2026-11-20T03:00:01.000000+00:00 n1 kernel: NVRM: Xid (PCI:0000:3B:00): 79, GPU has fallen off the bus.\n",
@@ -77,7 +79,7 @@ def staged(spark, tmp_path_factory):
         planned("sacct.txt", second, "sacct", from_byte=len(SACCT), lines_before=2, node=None, job_id="_cluster"),
         *(planned(name, files[name], "prometheus", node=None) for name in files if name.startswith("cut ")),
     ]
-    return collected(stage(ranges_frame(spark, ranges), Landing(str(root)), [XID], 2))
+    return collected(stage(ranges_frame(spark, ranges), Landing(str(root)), [XID], 2, MASKER))
 
 
 def units(staged, stream) -> dict[str, int]:

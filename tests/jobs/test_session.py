@@ -13,7 +13,8 @@ from pyspark.sql import functions as F
 
 from firstfault.jobs import session as session_module
 from firstfault.jobs.jars import jar_paths, pyspark_jars
-from firstfault.jobs.session import JvmStderr, SessionError, session_conf, spark_session
+from firstfault.jobs.jvm_stderr import JvmStderr
+from firstfault.jobs.session import SessionError, session_conf, spark_session
 from firstfault.jobs.settings import Settings
 
 JARS = [Path("/jars/a.jar"), Path("/jars/b.jar")]

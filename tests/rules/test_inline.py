@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from firstfault.rules.engine.catalogues import load_catalogues
-from firstfault.rules.engine.inline import BASE_TIME, inline_attempts, parse_event
+from firstfault.rules.engine.inline import BASE_TIME, inline_attempts
+from firstfault.rules.engine.inline_event import parse_event
 from firstfault.rules.engine.load import load_rules
 from firstfault.rules.engine.model import Rule
 from firstfault.rules.engine.vocabulary import Vocabulary

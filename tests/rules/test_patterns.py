@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import firstfault.rules
-from firstfault.rules.engine.patterns import FORMATS, load_patterns, run_pattern_tests
+from firstfault.rules.engine.patterns import FORMATS, PatternLibrary, load_patterns, run_pattern_tests
 from firstfault.rules.engine.signals import load_signals
 from firstfault.rules.engine.vocabulary import Vocabulary
 from firstfault.rules.engine.yaml_io import KnowledgeError
-from firstfault.transforms import matching
+from firstfault.transforms import literal_scan
 from firstfault.transforms.matching import match
 
 RULES = Path(next(iter(firstfault.rules.__path__)))
@@ -45,13 +45,13 @@ def test_every_word_of_the_vocabulary_has_a_pattern_or_a_signal() -> None:
     assert set(VOCABULARY.events) == {p.event for p in LIBRARY} | {s.event for s in signals}
 
 
-def load(tmp_path: Path, text: str) -> None:
+def load(tmp_path: Path, text: str) -> PatternLibrary:
     (tmp_path / "p.yaml").write_text(text, encoding="utf-8")
-    load_patterns(tmp_path, VOCABULARY)
+    return load_patterns(tmp_path, VOCABULARY)
 
 
 def test_the_example_is_good(tmp_path: Path) -> None:
-    load(tmp_path, GOOD)
+    assert len(load(tmp_path, GOOD)) == 1
 
 
 @pytest.mark.parametrize(
@@ -119,5 +119,5 @@ def test_hostile_text_gives_sound_hits(lines: list[str | None], form: str) -> No
             assert {name for name, _ in hit["attrs"]} <= set(VOCABULARY.events[hit["event_type"]].attrs) | {
                 "derived_from"
             }
-    if matching.hyperscan is not None:
+    if literal_scan.hyperscan is not None:
         assert found.equals(match(texts, None, form, LIBRARY.compiled, engine="re2"))

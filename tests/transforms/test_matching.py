@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstfault.transforms import matching
+from firstfault.transforms import literal_scan, matching
 from firstfault.transforms.conversions import convert
 from firstfault.transforms.matching import HEAD, TAIL, CompiledPattern, match
 from firstfault.transforms.staged import HIT_TYPE
@@ -59,7 +59,7 @@ HINTED = CompiledPattern(
     conversions=(("rank", "rank_hint"),),
 )
 PATTERNS = (VAGUE, FOLLOWUP, XID, STALL, HINTED)
-ENGINES = ["re2", pytest.param("hyperscan", marks=pytest.mark.skipif(matching.hyperscan is None, reason="absent"))]
+ENGINES = ["re2", pytest.param("hyperscan", marks=pytest.mark.skipif(literal_scan.hyperscan is None, reason="absent"))]
 
 
 def hits(lines: list[str | None], source: str = "kernel", **how: Any) -> list[list[dict[str, Any]] | None]:
@@ -167,7 +167,7 @@ def test_a_rank_that_is_no_rank_is_null() -> None:
 
 
 def test_without_hyperscan_re2_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "hyperscan", None)
+    monkeypatch.setattr(literal_scan, "hyperscan", None)
     matching._plan.cache_clear()
     assert hits(["an other word"])[0] is not None
     with pytest.raises(RuntimeError, match="not installed"):
@@ -184,7 +184,7 @@ TEXTS = st.lists(
 )
 
 
-@pytest.mark.skipif(matching.hyperscan is None, reason="absent")
+@pytest.mark.skipif(literal_scan.hyperscan is None, reason="absent")
 @settings(max_examples=300, deadline=None)
 @given(TEXTS, st.sampled_from(["kernel", "app", "otel"]), st.integers(0, 3))
 def test_both_engines_give_equal_hits(lines: list[str | None], source: str, skip: int) -> None:

@@ -54,12 +54,30 @@ def walk_items(data: bytes, path: Sequence[str]) -> Iterator[Item]:
             at = _skip(view, end)
 
 
+def nested_spans(view: str, start: int, *paths: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Places of the innermost items: each path leads to an array of the object at `start`, then of its items.
+
+    Args:
+        view: The bytes, one character each.
+        start: Where the outer object begins.
+        paths: Keys to an array, one path a level.
+    """
+    place = _locate(view, start, paths[0])
+    if place is None:
+        return
+    for span in _spans(view, place):
+        if len(paths) > 1:
+            yield from nested_spans(view, span[0], *paths[1:])
+        else:
+            yield span
+
+
 def _lines(data: bytes) -> Iterator[Item]:
     """One item a physical line."""
     at = 0
     for line in _split(data):
         text = line.decode(errors="replace").rstrip("\r\n")
-        yield Item(at, len(line), text, _loads(text))
+        yield Item(at, len(line), text, load_json(text))
         at += len(line)
 
 
@@ -101,10 +119,10 @@ def _item(data: bytes, span: tuple[int, int], kind: str | None = None) -> Item:
     """The item at a span, decoded as UTF-8."""
     start, end = span
     text = data[start:end].decode(errors="replace")
-    return Item(start, end - start, text, _loads(text), kind)
+    return Item(start, end - start, text, load_json(text), kind)
 
 
-def _loads(text: str) -> Json:
+def load_json(text: str) -> Json:
     """The value, or None when the text is no JSON."""
     try:
         return json.loads(text)
@@ -154,4 +172,4 @@ def _is_json_lines(view: str) -> bool:
     """Whether several lines stand there and one of the first is an object of its own."""
     lines = [line for line in view[:_LOOK_CHARACTERS].split("\n") if line.strip()]
     heads = [line for line in lines[:_LOOK_LINES] if line.startswith("{")]
-    return len(lines) > 1 and any(isinstance(_loads(line), dict) for line in heads)
+    return len(lines) > 1 and any(isinstance(load_json(line), dict) for line in heads)

@@ -34,7 +34,7 @@ def read(data: bytes, ctx: StreamContext) -> pa.Table:
         line = Line(item.offset + ctx.byte_from, item.length, None, item.text)
         if isinstance(item.value, dict):
             rows.log(line, **_columns(item.value, kind_of(item.value, item.kind), ctx))
-        elif not item.text.strip():
+        elif item.length and not item.text.strip():  # of no length: where a document was cut
             rows.drop(line, BLANK)
         else:
             rows.quarantine(line, BAD_JSON if item.value is None else "no_object")

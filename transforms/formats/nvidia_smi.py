@@ -25,7 +25,7 @@ from firstfault.transforms.staged import LANDED_SAMPLE
 PREFIX = "nvidia_smi."
 ERROR_CELL = f"{PREFIX}error_cell"
 
-_ERRORS = {"[unknown error]", "[gpu is lost]", "[gpu requires reset]", "err!"}
+_ERRORS = {"unknown error", "gpu is lost", "gpu requires reset", "err!"}
 _WORDS = {"active": 1.0, "not active": 0.0, "enabled": 1.0, "disabled": 0.0, "yes": 1.0, "no": 0.0}
 _LABELS = {
     "index",
@@ -110,7 +110,7 @@ def _read_cells(row: dict[str, str]) -> _Cells:
     """Sorts cells into values, errors and labels; `[N/A]` and other texts are none of them."""
     values, errors, labels = {}, {}, {}
     for column, cell in row.items():
-        if cell.lower() in _ERRORS:
+        if is_error(cell):
             errors[column] = cell
         elif column in _LABELS:
             if not cell.startswith("[") and cell != "N/A":
@@ -118,6 +118,11 @@ def _read_cells(row: dict[str, str]) -> _Cells:
         elif column not in _NOT_VALUES and (value := cell_value(cell)) is not None:
             values[f"{PREFIX}{column}"] = value
     return _Cells(values, errors, labels)
+
+
+def is_error(cell: str) -> bool:
+    """Whether a cell says that the GPU does not answer; dumps leave out the brackets of queries."""
+    return cell.strip("[]").lower() in _ERRORS
 
 
 def cell_value(cell: str) -> float | None:

@@ -8,14 +8,27 @@ import pyarrow as pa
 from firstfault.transforms.formats import (
     chrony,
     counters,
+    dcgmi,
     exposition,
+    flight_recorder,
     journald,
     kube,
+    locust,
     loglines,
+    metrics_parquet,
+    nccl_ras,
+    ntpq,
     nvidia_smi,
+    nvidia_text,
+    nvidia_xml,
     prometheus,
+    ptp,
+    pyspy,
     sacct,
     sacct_json,
+    scontrol,
+    sel,
+    shipper,
     tables,
 )
 from firstfault.transforms.formats.context import StreamContext
@@ -38,10 +51,24 @@ READERS: dict[str, Reader] = {
     "prometheus": prometheus.read,
     "exposition": exposition.read,
     "nvidia_smi_csv": nvidia_smi.read,
+    "metrics_parquet": metrics_parquet.read,
+    "nvidia_smi_xml": nvidia_xml.read,
+    "nvidia_smi_q": nvidia_text.read,
     "perfquery": counters.read_ports,
     "ethtool": counters.read_interface,
     "switch_counters": tables.read_switch_counters,
     "chrony": chrony.read,
+    "ptp": ptp.read,
+    "ntpq": ntpq.read,
+    "scontrol": scontrol.read,
+    "switch_log": loglines.read,
+    "sel": sel.read,
+    "shipper": shipper.read,
+    "flight_recorder": flight_recorder.read,
+    "dcgmi": dcgmi.read,
+    "pyspy": pyspy.read,
+    "nccl_ras": nccl_ras.read,
+    "locust": locust.read,
     "topology": tables.read,
     "labels": tables.read,
     "changes": tables.read,
@@ -49,9 +76,32 @@ READERS: dict[str, Reader] = {
 """Every format that can be read."""
 
 SNAPSHOT_FORMATS = frozenset(
-    {"sacct_json", "kube", "prometheus", "perfquery", "ethtool", "readiness", "topology", "labels", "changes"}
+    {
+        "sacct_json",
+        "kube",
+        "prometheus",
+        "perfquery",
+        "ethtool",
+        "readiness",
+        "topology",
+        "labels",
+        "changes",
+        "nvidia_smi_xml",
+        "nvidia_smi_q",
+        "dcgmi",
+        "pyspy",
+        "nccl_ras",
+        "locust",
+        "ntpq",
+        "scontrol",
+        "flight_recorder",
+        "metrics_parquet",
+    }
 )
 """Formats whose file is one whole: never split, never read before it stands still."""
+
+BINARY_FORMATS = frozenset({"flight_recorder", "metrics_parquet"})
+"""Formats whose bytes need not be text and whose books are kept in items, whatever the file is called."""
 
 HEADED_FORMATS = frozenset({"sacct", "nvidia_smi_csv", "switch_counters"})
 """Growing tables whose later ranges need the stream's first line."""

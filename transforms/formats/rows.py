@@ -68,12 +68,17 @@ class Rows:
         """Sets aside what cannot be used."""
         self.add(QUARANTINED, line, units, message=line.text, reason=reason)
 
-    def samples(self, line: Line, values: Mapping[str, float], **common: object) -> None:
-        """Lands a sample a metric; together they are one unit, which is dropped if there are none."""
+    def samples(self, line: Line, values: Mapping[str, float], units: int = 1, **common: object) -> None:
+        """Lands a sample a metric; together they are `units` units, which are dropped if there are none."""
         if not values:
-            self.drop(line, NO_VALUE)
+            self.drop(line, NO_VALUE, units)
         for at, (metric, value) in enumerate(values.items()):
-            self.add(LANDED_SAMPLE, line, int(at == 0), metric=metric, value=value, **common)
+            self.add(LANDED_SAMPLE, line, 0 if at else units, metric=metric, value=value, **common)
+
+    @property
+    def landed(self) -> bool:
+        """Whether anything landed."""
+        return any(row["disposition"] in (LANDED_LOG, LANDED_SAMPLE) for row in self._rows)
 
     def table(self) -> pa.Table:
         """The rows as a table."""

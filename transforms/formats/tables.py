@@ -92,7 +92,7 @@ def _records(data: bytes, ctx: StreamContext, rows: Rows) -> Iterator[tuple[Line
     header = _header(ctx.header.decode(errors="replace"), required)
     for line in each_line(data, ctx):
         found = _header(line.text, required)
-        cells = _cells(line.text)
+        cells = csv_cells(line.text)
         if not line.text.strip():
             rows.drop(line, BLANK)
         elif found is not None:
@@ -110,11 +110,11 @@ def _records(data: bytes, ctx: StreamContext, rows: Rows) -> Iterator[tuple[Line
 
 def _header(text: str, required: set[str]) -> list[str] | None:
     """Column names, or None when the line does not hold the required ones."""
-    names = [name.strip().lower() for name in _cells(text.strip().removeprefix(_BOM)) or ()]
+    names = [name.strip().lower() for name in csv_cells(text.strip().removeprefix(_BOM)) or ()]
     return names if required and required.issubset(names) else None
 
 
-def _cells(text: str) -> list[str] | None:
+def csv_cells(text: str) -> list[str] | None:
     """Cells of one line, or None when its quotes do not close."""
     try:
         cells = next(csv.reader([text], strict=True), [])

@@ -1,5 +1,6 @@
 """Times of single records, and the words for how a time is known."""
 
+import math
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -11,6 +12,8 @@ DAY_US = 86_400 * SECOND_US
 YEAR_US = 365.2425 * DAY_US
 LAST_SECOND = 4_102_444_800  # 2100-01-01: later stamps are damage
 _LAST_US = LAST_SECOND * SECOND_US
+_NANOS_FROM = 1e17
+_SCALES = ((1e11, SECOND_US), (1e14, 1_000), (_NANOS_FROM, 1))
 
 
 def to_micros(moment: datetime) -> int:
@@ -30,6 +33,29 @@ def parse_time(text: str | None, zone: str) -> tuple[int, str] | None:
     basis = ZONED if moment.tzinfo else ASSUMED_ZONE
     micros = to_micros(moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone)))
     return (micros, basis) if 0 <= micros < _LAST_US else None
+
+
+def parse_layout(text: str, layout: str, zone: str) -> tuple[int, str] | None:
+    """One stamp of a strptime layout without a zone: UTC microseconds and basis, or None."""
+    try:
+        local = datetime.strptime(text.strip(), layout)  # noqa: DTZ007
+    except ValueError:
+        return None
+    return parse_time(local.isoformat(), zone)
+
+
+def scaled_epoch(value: object) -> int | None:
+    """An epoch number in seconds, milli-, micro- or nanoseconds by its size; absurd or unreadable gives None."""
+    text = str(value)
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    if not _NANOS_FROM <= number < math.inf:
+        micros = next((number * scale for limit, scale in _SCALES if number < limit), math.inf)
+    else:
+        micros = (int(text) if text.isdecimal() else number) // 1000
+    return epoch_micros(round(micros), scale=1) if 0 < micros < _LAST_US else None
 
 
 def epoch_micros(value: object, scale: int = SECOND_US) -> int | None:

@@ -6,32 +6,65 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstfault.transforms.formats.registry import HEADED_FORMATS, READERS, SNAPSHOT_FORMATS
+from firstfault.transforms.formats.registry import BINARY_FORMATS, HEADED_FORMATS, READERS, SNAPSHOT_FORMATS
 from firstfault.transforms.formats.shapes import all_shapes
 from firstfault.transforms.staged import DROPPED, LANDED_LOG, LANDED_SAMPLE, QUARANTINED
 from tests.transforms.formats.reading import read_table, units
-from tests.transforms.formats.test_chrony import FAST_LISTED, FAST_LOG, FAST_TOLD
+from tests.transforms.formats.test_chrony import FAST_LISTED, FAST_LOG, FAST_TOLD, MEASUREMENTS, SOURCES, STATISTICS
 from tests.transforms.formats.test_counters import ETHTOOL, LONG, PERFQUERY
+from tests.transforms.formats.test_dcgmi import DMON, V4, V31, V33
+from tests.transforms.formats.test_flight_recorder import DUMP
 from tests.transforms.formats.test_journald import RECORD
 from tests.transforms.formats.test_kube import EVENT, JOB, NODE, POD
+from tests.transforms.formats.test_locust import FAILURES, HISTORY
 from tests.transforms.formats.test_metrics import EXPOSITION, GPU, matrix
+from tests.transforms.formats.test_nccl_ras import DOCUMENT as RAS_DOCUMENT
+from tests.transforms.formats.test_nccl_ras import TEXT as RAS
+from tests.transforms.formats.test_nvidia_dump import LAUGHS, TEXT, XML
 from tests.transforms.formats.test_nvidia_smi import FINE, LOST
 from tests.transforms.formats.test_nvidia_smi import HEADER as SMI_HEADER
+from tests.transforms.formats.test_ptp import NTPQ, PHC2SYS, PTP4L
+from tests.transforms.formats.test_pyspy import TEXT as STACKS
+from tests.transforms.formats.test_pyspy import THREADS
 from tests.transforms.formats.test_sacct import HEADER as SACCT_HEADER
 from tests.transforms.formats.test_sacct import NEW, NODE_FAIL, OLD, RUNNING, STEP
+from tests.transforms.formats.test_scontrol import JOB as SLURM_JOB
+from tests.transforms.formats.test_scontrol import NODE as SLURM_NODE
+from tests.transforms.formats.test_scontrol import ONE_LINE, SINFO
+from tests.transforms.formats.test_sel import SEL
+from tests.transforms.formats.test_shipper import FLUENT_BIT, FLUENT_PAIR, LOKI, OTLP, VECTOR
+from tests.transforms.formats.test_switch_log import SWITCH
 from tests.transforms.formats.test_tables import CHANGES, TOPOLOGY
 
-DOCUMENTS = {"sacct_json", "kube", "prometheus"}
-TEXTS = sorted(READERS.keys() - DOCUMENTS)
+DOCUMENTS = {"sacct_json", "kube", "prometheus", "flight_recorder"}
+TEXTS = sorted(READERS.keys() - DOCUMENTS - BINARY_FORMATS)
 LINES = [hit["line"] for shape in all_shapes() for hit in shape.tests["hit"]]
 LINES += [SACCT_HEADER, NODE_FAIL, STEP, RUNNING, SMI_HEADER, FINE, LOST, json.dumps(RECORD), FAST_LOG, FAST_LISTED]
-LINES += [
-    line for text in (ETHTOOL, LONG, PERFQUERY, EXPOSITION, FAST_TOLD, CHANGES, TOPOLOGY) for line in text.splitlines()
+CAPTURES = [ETHTOOL, LONG, PERFQUERY, EXPOSITION, FAST_TOLD, CHANGES, TOPOLOGY, SEL, TEXT, STATISTICS, MEASUREMENTS]
+CAPTURES += [
+    SOURCES,
+    NTPQ,
+    PHC2SYS,
+    PTP4L,
+    SLURM_JOB,
+    SLURM_NODE,
+    ONE_LINE,
+    SINFO,
+    SWITCH,
+    DMON,
+    FAILURES,
+    HISTORY,
+    RAS,
+    STACKS,
 ]
+LINES += [line for text in CAPTURES for line in text.splitlines()]
+LINES += [json.dumps(document) for document in (V31, V33, V4, RAS_DOCUMENT, THREADS)]
+LINES += [XML, LAUGHS, TEXT, OTLP, FLUENT_BIT, FLUENT_PAIR, VECTOR, LOKI]
 LINES += ["", "=" * 9, "cluster,job_id,category", "z,9,storage", "link mlx5_0/1 a 1"]
 ITEMS = [
     OLD,
     NEW,
+    DUMP["entries"][0],
     EVENT,
     JOB,
     NODE,
@@ -77,7 +110,7 @@ def test_text_readers_account_for_every_line(source, data, zone):
     indent=st.sampled_from([None, 1]),
 )
 def test_document_readers_never_raise(source, items, at, dirt, indent):
-    document = {"kind": "List", "jobs": items, "items": items, "data": {"result": items}}
+    document = {"kind": "List", "jobs": items, "items": items, "entries": items, "data": {"result": items}}
     data = json.dumps(document, indent=indent).encode()
     table = read_table(source, data[:at] + dirt + data[at:])
     assert units(table) >= min(1, len(items))
@@ -107,13 +140,14 @@ def test_a_matrix_is_counted_by_sample():
 
 
 def test_formats_named_elsewhere_exist():
-    assert READERS.keys() >= SNAPSHOT_FORMATS | HEADED_FORMATS
+    assert READERS.keys() >= SNAPSHOT_FORMATS | HEADED_FORMATS | BINARY_FORMATS
 
 
 WHOLE = {
     "kube": json.dumps({"kind": "List", "items": [EVENT, POD]}),
     "prometheus": matrix((GPU, [[1, "1"], [2, "2"]])),
     "sacct_json": json.dumps({"jobs": [NEW, OLD]}),
+    "flight_recorder": json.dumps(DUMP),
 }
 
 

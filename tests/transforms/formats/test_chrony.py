@@ -79,3 +79,43 @@ def test_banner_old_columns_and_damage():
 
 def test_other_fields_of_the_report_are_structure():
     assert reasons("chrony", FAST_TOLD).count("structure.field") == 10
+
+
+STATISTICS = (
+    "2026-11-29 13:30:00 10.0.0.1  6.261e-03  2.500e-01  2.220e-03  1.874e-06  1.080e-06 7.8e-02  16   0   8  0.00\n"
+)
+MEASUREMENTS = (
+    "2026-11-29 13:30:00 10.0.0.1        N  2 111 111 1111   6  6 0.91  -2.500e-01  2.000e-03  1.000e-03  4.000e-03  "
+    "2.000e-03 C0A80001 4B K\n"
+)
+SOURCES = """MS Name/IP address         Stratum Poll Reach LastRx Last sample
+===============================================================================
+^* ntp1                          2   6   377     9   +250ms[ +251ms] +/- 2150us
+^+ ntp2                          2   6   377     9   +249ms[ +251ms] +/-   30ms
+^? ntp3                          0   6     0     -     +0ns[   +0ns] +/-    0ns
+^x ntp4                          2   6   377     9    -10s[  -10s] +/- 2150us
+"""
+
+
+def test_statistics_are_positive_and_measurements_negative_for_a_fast_clock():
+    assert samples("chrony", STATISTICS) == {"clock.offset_s": 0.25}
+    found = samples("chrony", MEASUREMENTS)
+    assert found["clock.offset_s"] == 0.25
+    assert found["clock.max_error_s"] == pytest.approx(0.25 + 0.003 + 0.001 + 0.002)
+    assert landed("chrony", MEASUREMENTS)[0]["labels"] == {"source": "10.0.0.1"}
+
+
+def test_a_measurement_that_failed_its_tests_is_no_witness():
+    assert reasons("chrony", MEASUREMENTS.replace("111 111", "111 101")) == ["telemetry.refused"]
+
+
+def test_only_the_selected_source_speaks_for_the_clock():
+    rows = landed("chrony", SOURCES)
+    assert [(row["metric"], row["labels"]["source"]) for row in rows] == [
+        ("clock.offset_s", "ntp1"),
+        ("clock.max_error_s", "ntp1"),
+        ("clock.peer_offset_s", "ntp2"),
+    ]
+    assert rows[0]["value"] == pytest.approx(0.25)
+    assert rows[1]["value"] == pytest.approx(0.25215)
+    assert reasons("chrony", SOURCES)[-2:] == ["telemetry.blank", "telemetry.blank"]

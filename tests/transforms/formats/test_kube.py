@@ -216,3 +216,7 @@ def test_damage_costs_the_rest_only():
 def test_wide_characters_do_not_shift_places():
     data = json.dumps({"items": [{"kind": "Job", "metadata": {"name": "é✓"}}, JOB]}, ensure_ascii=False).encode()
     assert json.loads(data[read("kube", data)[1]["byte_offset"] :][: len(json.dumps(JOB))]) == JOB
+
+
+def test_a_list_cut_before_its_first_item_shows_it():
+    assert reasons("kube", '{"kind": "List", "items": [') == ["bad_json"]

@@ -1,0 +1,27 @@
+"""Small frames from Python rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+
+def local_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]], schema: StructType) -> DataFrame:
+    """The rows as a local relation: its size is known, so joins broadcast it, and no task is run to read it."""
+    table = pa.Table.from_pylist(list(rows), schema=to_arrow_schema(schema, timezone="UTC"))
+    return spark.createDataFrame(table, schema)
+
+
+SMALL_ROWS = 20_000
+"""Up to here a frame is held by the driver: some megabytes."""
+
+
+def materialised(rows: DataFrame) -> DataFrame:
+    """The rows, computed once and cut off from the plan that made them; few rows become a local relation."""
+    done = rows.localCheckpoint()
+    if done.limit(SMALL_ROWS + 1).count() > SMALL_ROWS:
+        return done
+    return done.sparkSession.createDataFrame(done.toArrow(), done.schema)
