@@ -1,17 +1,15 @@
 """Finding literals, three ways, and whole matching: lines in Arrow to typed events, on one core.
 
-Run by `pytest -m bench -s tests/benchmarks/bench_matching.py` or as a script. The lines are synthetic; one in
-twenty is the test line of a pattern.
+The lines are synthetic; one in twenty is the test line of a pattern.
 """
 
 import random
 import re
 import string
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +19,9 @@ import pytest
 import firstfault.rules
 from firstfault.rules.engine.patterns import PatternLibrary, load_patterns
 from firstfault.rules.engine.vocabulary import Vocabulary
-from firstfault.transforms import matching
+from firstfault.transforms import literal_scan
 from firstfault.transforms.matching import CompiledPattern, match
+from tests.benchmarks.conftest import Bench
 
 ROOT = Path(next(iter(firstfault.rules.__path__)))
 LINES = 300_000
@@ -37,7 +36,7 @@ def library() -> PatternLibrary:
 
 
 def lines(patterns: PatternLibrary, n: int, hit_share: float = HIT_SHARE) -> pa.Array:
-    rng = random.Random(20261129)  # noqa: S311  reproducible, no secret
+    rng = random.Random(20261129)
     quiet = [
         f"trainer.py:{rng.randrange(999)} {word(rng, 30)} lr 1.0e-04 {word(rng, 24)} mem {rng.random():.4f}"
         for _ in range(5000)
@@ -106,61 +105,43 @@ def ways(texts: pa.Array, patterns: tuple[CompiledPattern, ...]) -> dict[str, fl
     found = {
         "a: match_substring per literal": fastest(lambda: per_literal(texts, literals), 1),
         "b: RE2 alternation, then match_substring": fastest(lambda: alternation(texts, literals), 1),
-        "b': RE2 alternations of 64, then bytes.find": fastest(lambda: matching._Re2(encoded).scan(texts)),
+        "b': RE2 alternations of 64, then bytes.find": fastest(lambda: literal_scan.Re2(encoded).scan(texts)),
     }
-    if matching.hyperscan is not None:
-        scanner = matching._Hyperscan(encoded)
+    if literal_scan.hyperscan is not None:
+        scanner = literal_scan.Hyperscan(encoded)
         found["c: Hyperscan over the buffer"] = fastest(lambda: scanner.scan(texts))
     return found
 
 
-def measure() -> tuple[dict[str, float], list[dict[str, Any]]]:
-    """Seconds of each way, and rows of bench.json."""
+@pytest.fixture(autouse=True)
+def _one_core() -> Iterator[None]:
+    before = pa.cpu_count()
     pa.set_cpu_count(1)
+    yield
+    pa.set_cpu_count(before)
+
+
+def test_finding_literals(bench: Bench) -> None:
+    known = library()
+    texts = lines(known, LINES)
+    size = f"{texts.nbytes / 1e6:.0f} MB, {len(known)} patterns"
+    for name, took in ways(texts, known.compiled).items():
+        bench.add(f"literals: {name}", took, "s", n=LINES, size=size)
+
+
+def test_ten_times_the_patterns_cost_less_than_half_more(bench: Bench) -> None:
     known = library()
     patterns, texts = known.compiled, lines(known, LINES)
     wide = tenfold(patterns)
-    megabytes = texts.nbytes / 1e6
-    seconds = {
-        "fast": fastest(lambda: match(texts, None, SOURCE, patterns)),
-        "tenfold": fastest(lambda: match(texts, None, SOURCE, wide)),
-        "re2": fastest(lambda: match(texts, None, SOURCE, patterns, engine="re2")),
-        "bare": fastest(bare_pass(texts, patterns)),
-    }
-
-    def row(work: str, ours: float, peer: str, peer_value: float) -> dict[str, Any]:
-        return {
-            "work": work,
-            "ours": round(ours, 4),
-            "unit": "s",
-            "peer": peer,
-            "peer_value": round(peer_value, 4),
-            "ratio": round(peer_value / ours, 3),
-            "n": LINES,
-            "size": f"{megabytes:.0f} MB, {len(patterns)} patterns",
-        }
-
-    rows = [
-        row("match", seconds["fast"], "bare Hyperscan pass from Arrow buffers to rows", seconds["bare"]),
-        row("match, tenfold patterns", seconds["tenfold"], "the same with a tenth of the patterns", seconds["fast"]),
-        row("match without Hyperscan", seconds["re2"], "match with Hyperscan", seconds["fast"]),
-    ]
-    return ways(texts, patterns), rows
-
-
-def report() -> list[dict[str, Any]]:
-    found, rows = measure()
-    for name, took in found.items():
-        print(f"{name:45} {took:8.3f} s")  # noqa: T201
-    for row in rows:
-        print(f"{row['work']:45} {row['ours']:8.3f} s   {row['peer']}: {row['peer_value']:.3f} s, ratio {row['ratio']}")  # noqa: T201
-    return rows
-
-
-def test_ten_times_the_patterns_cost_less_than_half_more() -> None:
-    rows = {row["work"]: row for row in report()}
-    assert rows["match, tenfold patterns"]["ratio"] > 1 / 1.5
-
-
-if __name__ == "__main__":
-    report()
+    size = f"{texts.nbytes / 1e6:.0f} MB, {len(patterns)} patterns"
+    fast = fastest(lambda: match(texts, None, SOURCE, patterns))
+    ten = fastest(lambda: match(texts, None, SOURCE, wide))
+    re2 = fastest(lambda: match(texts, None, SOURCE, patterns, engine="re2"))
+    bare = fastest(bare_pass(texts, patterns))
+    for work, ours, peer, peer_value in (
+        ("extract", fast, "bare Hyperscan pass from Arrow buffers to rows", bare),
+        ("extract, tenfold patterns", ten, "the same with a tenth of the patterns", fast),
+        ("extract without Hyperscan", re2, "extract with Hyperscan", fast),
+    ):
+        bench.add(work, ours, "s", n=LINES, size=size, peer=peer, peer_value=peer_value)
+    assert ten < 1.5 * fast
