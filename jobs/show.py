@@ -12,7 +12,7 @@ from rich.text import Text
 from firstfault.jobs.answer import Answer, Source, Step
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+")
-_PART_STYLE = {"origin": "bold red", "support": "yellow", "cascade": "cyan", "end": "dim"}
+_PART_STYLE = {"origin": "bold red", "support": "yellow", "cascade": "cyan", "earlier": "dim", "end": "dim"}
 SURE, DOUBTFUL = 0.8, 0.5
 MAX_LISTED = 12
 

@@ -25,7 +25,7 @@ EVIDENCE = Table(
         column("t_high", TIME, "latest"),
         column("t_raw", TIME, "time as written"),
         column("order_certain", BOOL, "certainly after the step before it"),
-        column("part", TEXT, "origin, support, cascade or end"),
+        column("part", TEXT, "origin, support, cascade, earlier (felt before T0, not explained by it) or end"),
         column("node", TEXT, "node"),
         column("device", TEXT, "device"),
         column("rank", INT, "rank"),
@@ -69,6 +69,7 @@ def build_evidence(scoped: DataFrame, winners: DataFrame, symptoms: DataFrame) -
         F.when(is_basis & (F.col("event_type") == F.col("_anchor")), "origin")
         .when(is_basis & (F.col("role") != "cascade"), "support")
         .when(is_end, "end")
+        .when(F.col("_first") & (F.col("t_high") < F.col("t0")), "earlier")
         .when(F.col("_first") | is_basis, "cascade")
     )
     steps = events.withColumn("part", part).where("part is not null")

@@ -13,6 +13,8 @@ EVENTS = [
     {"event_id": "xid", "t": "03:00:00", "t_raw": "03:00:40", "event_type": "gpu.xid", "node": "n1"},
     {"event_id": "xid again", "t": "03:00:01", "event_type": "gpu.xid", "node": "n1"},
     {"event_id": "boot", "t": "02:59:58", "event_type": "sys.boot", "node": "n1", "role": "context"},
+    {"event_id": "hours ago", "t": "01:00:00", "t_low": "01:00:00", "t_high": "01:00:00", "event_type": "net.port_crc",
+     "node": "n9"},
     {"event_id": "abort", "t": "03:00:10", "event_type": "comm.abort", "node": "n3"},
     {"event_id": "first", "t": "03:00:05", "t_low": "03:00:04", "t_high": "03:00:06", "event_type": "comm.timeout",
      "node": "n2", "clock_error_s": 1.0},
@@ -38,7 +40,7 @@ def chain(spark):
         winner | {"uid": "u", "rule_id": "xid", "event_ids": ["abort", "boot", "xid", "xid again"]},
         winner | {"uid": "long", "rule_id": "comm", "event_ids": []},
     ]
-    symptoms = [{"uid": "u", "event_id": e} for e in ("xid", "first", "same node, next", "other node")]
+    symptoms = [{"uid": "u", "event_id": e} for e in ("hours ago", "xid", "first", "same node, next", "other node")]
     symptoms += [{"uid": "long", "event_id": e["event_id"]} for e in long]
     return collected(
         build_evidence(
@@ -51,15 +53,16 @@ def chain(spark):
 
 def test_steps_are_in_true_order_with_their_part_and_distance_from_t0(chain):
     assert pick(chain, "position", "offset_s", "event_id", "part", job_id="u") == [
-        (0, -2.0, "boot", "support"),
-        (1, 0.0, "xid", "origin"),
-        (2, 1.0, "xid again", "origin"),
-        (3, 5.0, "first", "cascade"),
-        (4, 5.5, "same node, next", "cascade"),
-        (5, 6.0, "other node", "cascade"),
+        (0, -7200.0, "hours ago", "earlier"),
+        (1, -2.0, "boot", "support"),
+        (2, 0.0, "xid", "origin"),
+        (3, 1.0, "xid again", "origin"),
+        (4, 5.0, "first", "cascade"),
+        (5, 5.5, "same node, next", "cascade"),
+        (6, 6.0, "other node", "cascade"),
         # What the rule rests on is a support unless it only suffered.
-        (6, 10.0, "abort", "cascade"),
-        (7, 30.0, "end", "end"),
+        (7, 10.0, "abort", "cascade"),
+        (8, 30.0, "end", "end"),
     ]
 
 
