@@ -29,7 +29,7 @@ def is_whole_file(source_format: str, path: str) -> bool:
 
 def is_document(source_format: str, path: str) -> bool:
     """Whether a file is one document, whose units are items or samples and not lines."""
-    return source_format in BINARY_FORMATS or source_format != "journal" and _DOCUMENT.search(path) is not None
+    return source_format in BINARY_FORMATS or (source_format != "journal" and _DOCUMENT.search(path) is not None)
 
 
 class SourcesError(ValueError):
