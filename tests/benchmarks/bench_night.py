@@ -30,6 +30,7 @@ def test_night(tmp_path: Path, bench: Bench) -> None:
     size = f"profile {PROFILE}: {fleet.attempts} attempts, {fleet.files:,} files, {fleet.size_bytes / 1e6:.0f} MB"
     about = {"n": run["lines_read"], "size": size}
     bench.add("night", took, "s", **about)
+    assert run["status"] == "done"
     stages["start and end"] = took - sum(stages.values())
     for name, seconds in sorted(stages.items(), key=lambda stage: -stage[1]):
         bench.add(f"night: {name}", seconds, "s", **about)
