@@ -1,30 +1,27 @@
 """land: the planned ranges of one batch, read once, written to the raw tables, with books that balance."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from firstfault.jobs.frames import local_frame
 from firstfault.jobs.lake import Lake
-from firstfault.jobs.land import ranges_frame, stage
+from firstfault.jobs.land import Lander, ranges_frame, stage
 from firstfault.jobs.masking import make_masker
 from firstfault.jobs.night import Night
 from firstfault.jobs.plan import Known, Range, Reached
+from firstfault.jobs.raw_files import ParquetSink, RawFile
 from firstfault.transforms.inputs import INPUTS, LANDED, PLANNED, UNMATCHED
 from firstfault.transforms.labels import LABELS, build_labels
 from firstfault.transforms.quarantine import QUARANTINE, build_quarantine
-from firstfault.transforms.raw_logs import RAW_LOGS, build_raw_logs, plausible_time
-from firstfault.transforms.raw_telemetry import RAW_TELEMETRY, build_raw_telemetry
-from firstfault.transforms.staged import COUNTED, DROPPED, LANDED_LOG, LANDED_SAMPLE, QUARANTINED
+from firstfault.transforms.raw_rows import RAW_TABLES
+from firstfault.transforms.staged import DISPOSITIONS, DROPPED, LANDED_LOG, LANDED_SAMPLE, QUARANTINED
 from firstfault.transforms.topology import TOPOLOGY, build_topology
-
-RANGES_PER_TASK = 400
-"""Small files share a task: starting one costs as much as reading some hundreds of them."""
-BYTES_PER_TASK = 64 << 20
 
 
 class BooksError(RuntimeError):
@@ -55,12 +52,13 @@ class Books:
 
 @dataclass
 class Batch:
-    """A landed batch: its rows in flight and its books per range."""
+    """A landed batch: its rows in flight, its books per range, and the files its tasks wrote."""
 
     batch_id: str
     ranges: list[Range]
     staged: DataFrame
     books_by_range: dict[tuple[str, int], Row]
+    files: list[RawFile] = field(default_factory=list)
 
     @property
     def books(self) -> Books:
@@ -72,9 +70,15 @@ class Batch:
         """Formats of sources that the batch holds."""
         return frozenset(r.format for r in self.ranges)
 
+    @property
+    def first_sample(self) -> datetime | None:
+        """Earliest time of the ranges that hold samples."""
+        times = [row["first_time"] for row in self.books_by_range.values() if row[LANDED_SAMPLE] and row["first_time"]]
+        return min(times, default=None)
+
     def counted(self, disposition: str) -> int:
         """Units of one disposition."""
-        return sum(row[disposition] or 0 for row in self.books_by_range.values())
+        return sum(row[disposition] for row in self.books_by_range.values())
 
 
 def known_streams(lake: Lake) -> Known:
@@ -128,51 +132,54 @@ def land_batch(night: Night, ranges: list[Range]) -> Batch:
         BooksError: The books do not balance; nothing after this runs.
     """
     batch_id = ranges[0].batch_id
-    size = sum(r.to_byte - r.from_byte for r in ranges)
-    tasks = max(1, min(len(ranges), max(len(ranges) // RANGES_PER_TASK, size // BYTES_PER_TASK, _cores(night))))
-    planned = ranges_frame(night.spark, ranges)
-    masker = make_masker(night.settings, night.knowledge.masking)
-    staged = stage(planned, night.landing, list(night.knowledge.patterns.compiled), tasks, masker)
+    knowledge = night.knowledge
+    masker = make_masker(night.settings, knowledge.masking)
+    lander = Lander(
+        landing=night.landing,
+        patterns=tuple(knowledge.patterns.compiled),
+        folding=knowledge.vocabulary.folding,
+        masker=masker,
+        sink=partial(ParquetSink, night.lake.root),
+    )
+    staged = stage(night.spark, ranges, lander, night.spark.sparkContext.defaultParallelism)
     staged = staged.persist(StorageLevel.MEMORY_AND_DISK)
-    batch = Batch(batch_id, ranges, staged, _count(staged))
+    batch = Batch(batch_id, ranges, staged, *_reports(staged))
     if not batch.books.balance:
         raise BooksError(f"books of batch {batch_id} do not balance: {batch.books}; the raw tables were not written.")
     _write_raw(night.lake, batch)
     return batch
 
 
-def _cores(night: Night) -> int:
-    return night.spark.sparkContext.defaultParallelism
+def _reports(staged: DataFrame) -> tuple[dict[tuple[str, int], Row], list[RawFile]]:
+    """The reports of each range, added up, and the files that the tasks wrote."""
+    told = staged.where("report is not null or files is not null")
+    rows = told.select("stream_id", "range_from", "report.*", "files").collect()
+    files = [RawFile.from_json(text) for row in rows for text in row["files"] or ()]
+    by_range: dict[tuple[str, int], list[Row]] = {}
+    for row in rows:
+        if row["files"] is None:
+            by_range.setdefault((row["stream_id"], row["range_from"]), []).append(row)
+    return {key: _total(parts) for key, parts in by_range.items()}, sorted(files, key=lambda file: file.path)
 
 
-def _count(staged: DataFrame) -> dict[tuple[str, int], Row]:
-    time = plausible_time()
-    counted = staged.groupBy("stream_id", "range_from").agg(
-        _units(COUNTED).alias("read"),
-        _units(LANDED_LOG).alias(LANDED_LOG),
-        _units(LANDED_SAMPLE).alias(LANDED_SAMPLE),
-        _units(QUARANTINED).alias(QUARANTINED),
-        _units(DROPPED).alias(DROPPED),
-        F.min(time).alias("first_time"),
-        F.max(time).alias("last_time"),
-    )
-    return {(r["stream_id"], r["range_from"]): r for r in counted.collect()}
-
-
-def _units(*dispositions: str) -> Column:
-    return F.sum(F.when(F.col("disposition").isin(*dispositions), F.col("units")))
+def _total(reports: list[Row]) -> Row:
+    """The reports of a range's segments as one."""
+    times = {"first_time": min, "last_time": max}
+    total = {name: sum(r[name] for r in reports) for name in ("read", *DISPOSITIONS)}
+    for name, choose in times.items():
+        total[name] = choose((r[name] for r in reports if r[name] is not None), default=None)
+    return Row(**total)
 
 
 def _books(row: Row) -> Books:
-    landed = (row[LANDED_LOG] or 0) + (row[LANDED_SAMPLE] or 0)
-    return Books(row["read"] or 0, landed, row[QUARANTINED] or 0, row[DROPPED] or 0)
+    return Books(row["read"], row[LANDED_LOG] + row[LANDED_SAMPLE], row[QUARANTINED], row[DROPPED])
 
 
 def _write_raw(lake: Lake, batch: Batch) -> None:
-    if batch.counted(LANDED_LOG):
-        lake.append(RAW_LOGS, build_raw_logs(batch.staged), intent=batch.batch_id)
-    if batch.counted(LANDED_SAMPLE):
-        lake.append(RAW_TELEMETRY, build_raw_telemetry(batch.staged), intent=batch.batch_id)
+    for table in RAW_TABLES.values():
+        files = [file for file in batch.files if file.table == table.name]
+        if files:
+            lake.commit_files(table, files, intent=batch.batch_id)
     if batch.counted(QUARANTINED):
         lake.append(QUARANTINE, build_quarantine(batch.staged), intent=batch.batch_id)
     if "topology" in batch.formats:

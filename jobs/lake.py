@@ -1,15 +1,21 @@
 """The lake: Delta tables read and written by contract; a write that would change nothing is not made."""
 
+import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from delta.tables import DeltaTable
+from deltalake import DeltaTable as DeltaLog
+from deltalake import Schema
+from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import MapType
 
 from firstfault.jobs.frames import local_frame
+from firstfault.jobs.raw_files import RawFile, arrow_uri
 from firstfault.transforms.contract import Table
 
 
@@ -44,8 +50,35 @@ class Lake:
         if table.partitions:
             writer = writer.partitionBy(*table.partitions)
         if intent:
-            writer = writer.option("txnAppId", f"firstfault/{table.name}/{intent}").option("txnVersion", "1")
+            writer = writer.option("txnAppId", _app_id(table, intent)).option("txnVersion", "1")
         writer.save(self.path(table))
+
+    def commit_files(self, table: Table, files: Sequence[RawFile], *, intent: str) -> None:
+        """Appends data files that lie in the table's folder already; a second commit with the same `intent` is none.
+
+        delta-rs makes the commit: Spark has no way to add files that it did not write.
+        """
+        app_id = _app_id(table, intent)
+        known = self._raw_table(table)
+        if known.transaction_version(app_id) is not None:
+            return
+        now_ms = int(time.time() * 1000)
+        adds: list[AddAction | RemoveAction] = [
+            AddAction(f.path, f.size_bytes, f.partition, now_ms, data_change=True, stats=json.dumps(f.stats))
+            for f in files
+        ]
+        once = CommitProperties(app_transactions=[Transaction(app_id, 1, now_ms)])
+        known.create_write_transaction(adds, "append", known.schema(), list(table.partitions), commit_properties=once)
+
+    def _raw_table(self, table: Table) -> DeltaLog:
+        """The table for delta-rs, made with the contract's columns and comments when it is not there."""
+        path = self.path(table)
+        path = arrow_uri(path) if "://" in path else path
+        if DeltaLog.is_deltatable(path):
+            return DeltaLog(path)
+        return DeltaLog.create(
+            path, Schema.from_json(table.schema.json()), partition_by=list(table.partitions), description=table.row
+        )
 
     def replace(self, table: Table, rows: DataFrame, where: str | None = None) -> bool:
         """Replaces the rows that satisfy `where` (all rows when None) unless they are already equal.
@@ -105,6 +138,10 @@ class Lake:
     def tables(self) -> list[str]:
         """Names of the tables that exist below a local root."""
         return sorted(p.parent.name for p in Path(self.root).glob("*/_delta_log"))
+
+
+def _app_id(table: Table, intent: str) -> str:
+    return f"firstfault/{table.name}/{intent}"
 
 
 def _fingerprint(rows: DataFrame) -> Sequence[object]:

@@ -12,7 +12,7 @@ from firstfault.jobs.frames import materialised
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.night import Night
 from firstfault.transforms.attempts import ATTEMPTS, build_attempts, inferred, superseded
-from firstfault.transforms.boot_times import with_boot_times
+from firstfault.transforms.boot_times import BOOT_FORMATS, with_boot_times
 from firstfault.transforms.clock_offsets import (
     CLOCK_OFFSETS,
     ERROR_METRIC,
@@ -31,7 +31,6 @@ from firstfault.transforms.signal_events import signal_events
 from firstfault.transforms.staged import LANDED_LOG, LANDED_SAMPLE
 from firstfault.transforms.topology import TOPOLOGY
 
-BOOT_FORMATS = {"dmesg", "kernel"}
 SIGNAL_HISTORY = timedelta(hours=3)
 """Samples before the batch that a series is continued from."""
 
@@ -116,9 +115,8 @@ def _placed(night: Night, found: DataFrame) -> DataFrame:
 
 def _signals(night: Night, batch: Batch) -> DataFrame:
     """Events of the batch's metrics; samples shortly before it continue the series."""
-    samples = batch.staged.where(F.col("disposition") == LANDED_SAMPLE)
-    first = samples.agg(F.min("event_time")).first()
-    since = first[0] - SIGNAL_HISTORY if first and first[0] else None
+    first = batch.first_sample
+    since = first - SIGNAL_HISTORY if first else None
     metrics = F.broadcast(night.frames.signals.select("metric").distinct())
     table = night.lake.read(RAW_TELEMETRY)
     recent = table.where(F.col("event_time") >= F.lit(since)) if since else table

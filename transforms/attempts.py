@@ -8,7 +8,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from firstfault.transforms.contract import Table, column
-from firstfault.transforms.raw_logs import plausible_time
 from firstfault.transforms.types import BOOL, DAY, INT, LONG, TEXT, TEXTS, TIME
 
 SCHEDULER, INFERRED = "scheduler", "inferred"
@@ -161,12 +160,11 @@ def inferred(staged: DataFrame) -> DataFrame:
     Args:
         staged: The batch in flight.
     """
-    own = staged.where(~F.col("job_id").startswith("_") & (F.col("disposition") != "counted"))
-    time = plausible_time()
-    lines = own.groupBy("cluster", "job_id", F.coalesce("attempt_hint", F.lit(0)).alias("restarts")).agg(
-        F.coalesce(F.min(time), F.min("file_time")).alias("start"),
-        F.coalesce(F.max(time), F.max("file_time")).alias("end"),
-        F.array_sort(F.collect_set("node")).alias("nodes"),
+    reports = staged.where(F.col("report").isNotNull() & ~F.col("job_id").startswith("_"))
+    lines = reports.groupBy("cluster", "job_id", F.coalesce("attempt_hint", F.lit(0)).alias("restarts")).agg(
+        F.coalesce(F.min("report.first_time"), F.min("file_time")).alias("start"),
+        F.coalesce(F.max("report.last_time"), F.max("file_time")).alias("end"),
+        F.array_sort(F.array_distinct(F.flatten(F.collect_list("report.nodes")))).alias("nodes"),
     )
     return observation(
         lines,

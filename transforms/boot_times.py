@@ -9,6 +9,10 @@ from pyspark.sql import functions as F
 
 from firstfault.transforms.columns import seconds
 
+BOOT_FORMATS = frozenset({"dmesg", "kernel"})
+"""Sources with lines that say seconds since boot alone."""
+BOOT_ANCHORS = BOOT_FORMATS | {"journal"}
+"""Sources with lines that say both times."""
 BOOT_RELATIVE = "boot_relative"
 REACH_S = 21_600
 """An unanchored line lies at most this long before its upper bound: dumps are taken within a shift of the failure."""

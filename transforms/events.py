@@ -7,13 +7,11 @@ landed before it, and a night that was cut short cannot double them.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from firstfault.transforms.bursts import PROGRESS_BURST_S
 from firstfault.transforms.contract import Table, column
 from firstfault.transforms.hostlist import MAX_HOSTS, hosts
 from firstfault.transforms.keys import id_column
 from firstfault.transforms.types import DAY, DOUBLE, INT, LONG, TEXT, TEXT_MAP, TIME
-
-PROGRESS_BURST_S = 300
-"""Progress marks fold within five minutes, so that silence after the last one stays visible."""
 
 EVENTS = Table(
     name="events",
@@ -102,6 +100,8 @@ def _found(hits: DataFrame) -> DataFrame:
         F.substring("message", 1, TEXT_CHARS).alias("text"),
         F.col("hit.pattern_id").alias("pattern_id"),
         F.col("hit.ordinal").alias("_ordinal"),
+        F.coalesce("hit.count", F.lit(1)).alias("_count"),
+        F.coalesce("hit.t_last", "event_time", "t_prev").alias("_last"),
         "t_prev",
         "t_next",
         "file_time",
@@ -151,21 +151,19 @@ def fold_bursts(judged: DataFrame) -> DataFrame:
     """One row per burst: repeats of one type, place and code in a stream whose gap is at most `gap_s`.
 
     Args:
-        judged: Events with `gap_s`, `_ordinal` and raw pointers.
+        judged: Events with `gap_s`, `_ordinal`, raw pointers, and what was folded in flight (`bursts.fold_hits`, the
+            same rule): `_count` records, the latest of them at `_last`.
     """
     key = ["stream_id", "event_type", "node", "device", "port", "rank", "code", "_ordinal"]
     order = Window.partitionBy(*key).orderBy("byte_offset", "t_raw")
     time = F.coalesce("t_raw", "t_prev").cast("double")
-    far = time - F.lag(time).over(order) > F.col("gap_s")
-    next_slot = (F.col("role") == "progress") & (
-        F.floor(time / PROGRESS_BURST_S) != F.floor(F.lag(time).over(order) / PROGRESS_BURST_S)
-    )
-    starts = F.coalesce((far | next_slot).cast("int"), F.lit(0))
+    before = F.max("_last").over(order.rowsBetween(Window.unboundedPreceding, -1)).cast("double")
+    next_slot = (F.col("role") == "progress") & (F.floor(time / PROGRESS_BURST_S) > F.floor(before / PROGRESS_BURST_S))
+    starts = F.coalesce(((time - before > F.col("gap_s")) | next_slot).cast("int"), F.lit(0))
     bursts = judged.withColumn("_starts", starts).withColumn("_burst", F.sum("_starts").over(order))
     first = F.min_by(F.struct(*judged.columns), F.struct("byte_offset", "t_raw")).alias("first")
-    last = F.max(F.coalesce("t_raw", "t_prev")).alias("t_raw_last")
     folded = bursts.groupBy(*(F.col(k).alias(f"_{k}") for k in key), "_burst").agg(
-        first, F.count("*").alias("count"), last, F.max("t_next").alias("_next")
+        first, F.sum("_count").alias("count"), F.max("_last").alias("t_raw_last")
     )
     return folded.select(
         _event_id().alias("event_id"),

@@ -1,10 +1,8 @@
-"""raw_logs: every line as it was written."""
+"""raw_logs: every line as it was written. Its rows are made in flight: `raw_rows`."""
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from datetime import timedelta
 
 from firstfault.transforms.contract import Table, column
-from firstfault.transforms.staged import LANDED_LOG
 from firstfault.transforms.types import INT, LONG, TEXT, TIME
 
 RAW_LOGS = Table(
@@ -32,21 +30,5 @@ RAW_LOGS = Table(
 )
 
 
-def build_raw_logs(staged: DataFrame) -> DataFrame:
-    """One row per landed line of the batch.
-
-    Args:
-        staged: The batch in flight (`staged.STAGED`).
-    """
-    return RAW_LOGS.conform(with_hour(staged.where(F.col("disposition") == LANDED_LOG)).select(*RAW_LOGS.columns))
-
-
-def plausible_time() -> Column:
-    """The written time, null where it lies more than a day after the file was last written."""
-    return F.when(F.col("event_time") <= F.col("file_time") + F.expr("interval 1 day"), F.col("event_time"))
-
-
-def with_hour(rows: DataFrame) -> DataFrame:
-    """The rows with `hour`: of the written time if plausible, else of collection, else of the file."""
-    time = F.coalesce(plausible_time(), F.col("collected_at"), F.col("file_time"))
-    return rows.withColumn("hour", F.date_format(time, "yyyy-MM-dd-HH"))
+PLAUSIBLE_AFTER = timedelta(days=1)
+"""A time later than its file by more than this was written by a clock that is wrong, or read wrongly."""

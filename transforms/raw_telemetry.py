@@ -1,11 +1,6 @@
-"""raw_telemetry: every sample as it was exported."""
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+"""raw_telemetry: every sample as it was exported. Its rows are made in flight: `raw_rows`."""
 
 from firstfault.transforms.contract import Table, column
-from firstfault.transforms.raw_logs import with_hour
-from firstfault.transforms.staged import LANDED_SAMPLE
 from firstfault.transforms.types import DOUBLE, INT, LONG, TEXT, TEXT_MAP, TIME
 
 RAW_TELEMETRY = Table(
@@ -35,13 +30,3 @@ RAW_TELEMETRY = Table(
     partitions=("job_id", "hour"),
     keep_days=30,
 )
-
-
-def build_raw_telemetry(staged: DataFrame) -> DataFrame:
-    """One row per landed sample of the batch.
-
-    Args:
-        staged: The batch in flight (`staged.STAGED`).
-    """
-    samples = with_hour(staged.where(F.col("disposition") == LANDED_SAMPLE))
-    return RAW_TELEMETRY.conform(samples.select(*RAW_TELEMETRY.columns))

@@ -112,4 +112,5 @@ def _found_columns() -> list[Column]:
     }
     left_out = {"event_id", "code", "class", "role", "category", "count", "t_raw_last"}
     names = [c for c in FOUND_COLUMNS if c not in left_out]
-    return [*(values.get(c, F.col(c)).alias(c) for c in names), values["_ordinal"].alias("_ordinal")]
+    folding = {"_ordinal": values["_ordinal"], "_count": F.lit(1), "_last": F.col("event_time")}
+    return [*(values.get(c, F.col(c)).alias(c) for c in names), *(v.alias(c) for c, v in folding.items())]

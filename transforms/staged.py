@@ -1,7 +1,8 @@
-"""The batch in flight: what a reader yields for one byte range, before it is split into tables.
+"""The batch in flight: what a reader yields for one byte range, and what of it goes on to Spark.
 
-One row accounts for `units` units of the books (a physical line, an array item or a sample), so that
-lines read = landed + quarantined + dropped can be summed from this frame alone.
+The task that reads a range writes its lines and samples into the raw tables' files itself. On to Spark go the few rows
+that a later stage needs (events, scheduler records, witnesses of clocks, what was refused or dropped) and one report a
+segment, whose figures say that lines read = landed + quarantined + dropped.
 """
 
 import pyarrow as pa
@@ -20,7 +21,8 @@ from firstfault.transforms.contract import column
 
 LANDED_LOG, LANDED_SAMPLE = "landed_log", "landed_sample"
 QUARANTINED, DROPPED = "quarantined", "dropped"
-COUNTED = "counted"  # what a range held, counted apart from the reader: the other side of the books
+DISPOSITIONS = (LANDED_LOG, LANDED_SAMPLE, QUARANTINED, DROPPED)
+REPORT = "report"  # one a segment: what it held, counted apart from the reader, and what became of it
 
 _TEXT_MAP = pa.map_(pa.string(), pa.string())
 _TIME = pa.timestamp("us", tz="UTC")
@@ -37,6 +39,20 @@ HIT_TYPE = pa.struct(
         ("attrs", _TEXT_MAP),
     ]
 )
+
+FOLDED_TYPE = pa.struct([*HIT_TYPE, ("count", pa.int64()), ("t_last", _TIME)])
+"""A hit with the repeats that were folded into it in flight: how many records, and the latest written time."""
+
+REPORT_TYPE = pa.struct(
+    [
+        ("read", pa.int64()),
+        *((name, pa.int64()) for name in DISPOSITIONS),
+        ("first_time", _TIME),
+        ("last_time", _TIME),
+        ("nodes", pa.list_(pa.string())),
+    ]
+)
+"""Units of one segment by what became of them, earliest and latest plausible time, nodes it speaks for."""
 
 READ_SCHEMA = pa.schema(
     [
@@ -79,9 +95,11 @@ _STREAM_FIELDS = [
 ]
 
 STAGED_SCHEMA = pa.schema(
-    _STREAM_FIELDS + [f for f in READ_SCHEMA if f.name != "text"] + [("hits", pa.list_(HIT_TYPE))]
+    _STREAM_FIELDS
+    + [f for f in READ_SCHEMA if f.name != "text"]
+    + [("hits", pa.list_(FOLDED_TYPE)), ("report", REPORT_TYPE), ("files", pa.list_(pa.string()))]
 )
-"""What the landing task yields per unit, in Arrow."""
+"""What the landing task yields, in Arrow; `files` are the files that it wrote, as JSON (`raw_files.RawFile`)."""
 
 _STRINGS = MapType(StringType(), StringType())
 HIT_STRUCT = StructType(
@@ -94,6 +112,19 @@ HIT_STRUCT = StructType(
         column("port", StringType(), "port named by the record"),
         column("rank", IntegerType(), "rank named by the record"),
         column("attrs", _STRINGS, "attributes by name"),
+        column("count", LongType(), "records folded into it in flight"),
+        column("t_last", TimestampType(), "latest written time of those"),
+    ]
+)
+REPORT_STRUCT = StructType(
+    [
+        *(
+            column(n, LongType(), f"units {n}")
+            for n in ("read", "landed_log", "landed_sample", "quarantined", "dropped")
+        ),
+        column("first_time", TimestampType(), "earliest plausible time"),
+        column("last_time", TimestampType(), "latest plausible time"),
+        column("nodes", ArrayType(StringType()), "nodes that the segment speaks for"),
     ]
 )
 _SPARK_TYPES = {
@@ -103,7 +134,9 @@ _SPARK_TYPES = {
     pa.float64(): DoubleType(),
     _TIME: TimestampType(),
     _TEXT_MAP: _STRINGS,
-    pa.list_(HIT_TYPE): ArrayType(HIT_STRUCT),
+    pa.list_(FOLDED_TYPE): ArrayType(HIT_STRUCT),
+    REPORT_TYPE: REPORT_STRUCT,
+    pa.list_(pa.string()): ArrayType(StringType()),
 }
 STAGED = StructType([column(f.name, _SPARK_TYPES[f.type], f"in flight: {f.name}") for f in STAGED_SCHEMA])
 """The same as a Spark schema."""

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from firstfault.rules.engine.yaml_io import Keys, Located, Problems, Strict, build, load_model
+from firstfault.transforms.bursts import Fold
 from firstfault.transforms.hits import ENTITIES
 
 EventScope = Literal["device", "node", "port", "rank", "job", "cluster"]
@@ -100,6 +101,11 @@ class Vocabulary(Words):
     def expand(self, glob: str) -> set[str]:
         """Event types that a name, a glob such as `comm.*` or several of them (`a|b.*`) stand for; empty if none."""
         return {name for name in self.events for part in glob.split("|") if fnmatchcase(name, part.strip())}
+
+    @property
+    def folding(self) -> dict[str, Fold]:
+        """How repeats of each event type fold."""
+        return {name: Fold(e.gap_s, e.key, e.role == "progress") for name, e in self.events.items()}
 
     def may_set(self, event: str) -> dict[str, str]:
         """Names that a record of this event may set, with their types."""

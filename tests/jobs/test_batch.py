@@ -26,9 +26,9 @@ def planned(stream, start=0, end=100, **given) -> Range:
     return Range(**(plain | given))
 
 
-def counts(read, log=0, sample=0, quarantined=0, dropped=0) -> Row:
+def counts(read, log=0, sample=0, quarantined=0, dropped=0, first_time=None) -> Row:
     return Row(read=read, landed_log=log, landed_sample=sample, quarantined=quarantined, dropped=dropped,
-               first_time=None, last_time=None)  # fmt: skip
+               first_time=first_time, last_time=first_time)  # fmt: skip
 
 
 def test_books_balance_when_every_unit_is_accounted_for():
@@ -47,7 +47,7 @@ def test_books_add_up_and_name_their_columns():
 
 def test_the_books_of_a_batch_are_those_of_its_ranges():
     ranges = [planned("s1"), planned("s2", format="prometheus")]
-    by_range = {("s1", 0): counts(10, log=7, quarantined=2, dropped=1), ("s2", 0): counts(4, sample=4, log=None)}
+    by_range = {("s1", 0): counts(10, log=7, quarantined=2, dropped=1), ("s2", 0): counts(4, sample=4)}
     made = Batch("b1", ranges, None, by_range)
     assert made.books == Books(14, 11, 2, 1)
     assert (made.counted("landed_log"), made.counted("landed_sample")) == (7, 4)
@@ -83,18 +83,45 @@ def test_what_was_planned_and_not_landed_is_pending_exactly_as_planned(spark, tm
     assert rows(inputs.where("state = 'unmatched'"), "stream_id") == [("more",), ("notes",)]
 
 
-def test_books_that_do_not_balance_stop_the_night_before_a_raw_table_is_written(spark, tmp_path, monkeypatch):
-    lake = Lake(spark, str(tmp_path))
-    knowledge = SimpleNamespace(patterns=SimpleNamespace(compiled=[]), masking=None)
-    night = SimpleNamespace(spark=spark, lake=lake, landing=None, knowledge=knowledge, settings=None)
-    line = {"stream_id": "s1", "range_from": 0, "units": 1, "event_time": moment("03:00:00")}
-    lost = [
-        line | {"disposition": "landed_log"},
-        line | {"disposition": "quarantined"},
-        line | {"disposition": "counted", "units": 3},
-    ]
+def report(stream, start, read, log, quarantined=0) -> dict:
+    figures = {"read": read, "landed_log": log, "landed_sample": 0, "quarantined": quarantined, "dropped": 0}
+    return {"stream_id": stream, "range_from": start, "disposition": "report", "report": figures}
+
+
+def landing(spark, tmp_path, monkeypatch, reports):
+    """A night whose tasks report these figures."""
+    night = SimpleNamespace(spark=spark, lake=Lake(spark, str(tmp_path)), landing=None, settings=None)
+    night.knowledge = SimpleNamespace(
+        patterns=SimpleNamespace(compiled=()), masking=None, vocabulary=SimpleNamespace(folding={})
+    )
     monkeypatch.setattr(batches, "make_masker", lambda *_: None)
-    monkeypatch.setattr(batches, "stage", lambda *_: frame(spark, STAGED, lost))
+    monkeypatch.setattr(batches, "stage", lambda *_: frame(spark, STAGED, reports))
+    return night
+
+
+def test_the_segments_of_a_range_are_one_account(spark, tmp_path, monkeypatch):
+    told = [report("s1", 0, 10, 10), report("s1", 0, 5, 4, quarantined=1), report("s1", 90, 7, 7)]
+    told[0]["report"]["first_time"] = "03:00:00"
+    told[1]["report"]["first_time"] = "02:00:00"
+    monkeypatch.setattr(batches, "_write_raw", lambda *_: None)
+    batch = land_batch(landing(spark, tmp_path, monkeypatch, told), [planned("s1"), planned("s1", 90)])
+    assert batch.books == Books(22, 21, 1, 0)
+    total = batch.books_by_range["s1", 0]
+    assert (total["read"], total["landed_log"], total["first_time"]) == (
+        15,
+        14,
+        moment("02:00:00").replace(tzinfo=None),
+    )
+
+
+def test_the_first_sample_is_that_of_the_ranges_that_hold_samples():
+    by_range = {("s", n): counts(1, sample=n % 2, first_time=moment(f"{n}d 00:00:00")) for n in range(5)}
+    assert Batch("b", [], None, by_range).first_sample == moment("1d 00:00:00")
+    assert Batch("b", [], None, {}).first_sample is None
+
+
+def test_books_that_do_not_balance_stop_the_night_before_a_raw_table_is_written(spark, tmp_path, monkeypatch):
+    night = landing(spark, tmp_path, monkeypatch, [report("s1", 0, 3, 1, quarantined=1)])
     with pytest.raises(BooksError, match=r"b1 do not balance: Books\(read=3, landed=1, quarantined=1, dropped=0\)"):
         land_batch(night, [planned("s1")])
-    assert lake.tables() == []
+    assert night.lake.tables() == []

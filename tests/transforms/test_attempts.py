@@ -22,13 +22,13 @@ def states(spark):
     return frame(spark, STATES, [dict(zip(names, k, strict=True)) for k in known]).persist()
 
 
-def own(job_id="9", hint=None, **given) -> dict:
-    """A line of a job's own log."""
-    line = {
-        "source": "app", "disposition": "landed_log", "cluster": "main", "job_id": job_id, "attempt_hint": hint,
-        "file_time": "06:00:00", "fields": None,
+def own(job_id="9", hint=None, event_time=None, node=None) -> dict:
+    """The report of a segment of a job's own log: one line."""
+    figures = {"first_time": event_time, "last_time": event_time, "nodes": [node] if node else []}
+    return {
+        "source": "app", "disposition": "report", "cluster": "main", "job_id": job_id, "attempt_hint": hint,
+        "file_time": "06:00:00", "report": figures,
     }  # fmt: skip
-    return line | given
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ FIRST_NIGHT = [
     own("9", event_time=None, node=None),
     own("10", event_time="03:00:00", node="n2"),
     own("_node", event_time="01:00:00", node="n3"),
-    own("7", disposition="counted"),
+    {**own("7", event_time="03:00:00"), "report": None, "disposition": "landed_log"},
     own("50", hint=1, event_time="04:00:00"),
     own("50", hint=2, event_time="05:00:00"),
     own("51", hint=0, event_time="01:00:00"),

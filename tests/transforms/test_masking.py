@@ -12,11 +12,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from firstfault.jobs.knowledge import load_knowledge
-from firstfault.jobs.land import staged_table
+from firstfault.transforms.bursts import fold_hits
 from firstfault.transforms.formats.registry import READERS
-from firstfault.transforms.masked_rows import mask_cells
+from firstfault.transforms.in_flight import staged_rows
+from firstfault.transforms.masked_rows import mask_cells, mask_rows
 from firstfault.transforms.masking import PSEUDONYM, Masker
-from firstfault.transforms.matching import CompiledPattern
+from firstfault.transforms.matching import CompiledPattern, match
 from tests.transforms.formats.reading import FILE_TIME, read_table
 
 KNOWLEDGE = load_knowledge()
@@ -96,7 +97,9 @@ STAMP = "2026-11-20T03:00:00.000000+00:00 n1 "
 def staged(source: str, data: str, masker: Masker = MASKER) -> pa.Table:
     planned = dict.fromkeys(("batch_id", "cluster", "job_id", "attempt_hint", "stream_id"))
     planned |= {"format": source, "zone": "UTC", "from_byte": 0, "file": "f", "file_time": FILE_TIME}
-    table = staged_table(read_table(source, data.encode()), planned, [ANYTHING, *PATTERNS], masker)
+    rows = mask_rows(read_table(source, data.encode()), source, masker)
+    hits = match(rows["text"], rows["rank"], source, [ANYTHING, *PATTERNS])
+    table = staged_rows(rows, fold_hits(hits, rows, {}), planned)
     table.validate(full=True)
     return table
 
