@@ -1,0 +1,47 @@
+"""Every suite, by the name of its table."""
+
+from firstfault.expectations import (
+    attempts,
+    candidates,
+    clock_offsets,
+    coverage,
+    diagnoses,
+    dropped_lines,
+    events,
+    evidence,
+    inputs,
+    labels,
+    placement,
+    quarantine,
+    raw_logs,
+    raw_telemetry,
+    results,
+    runs,
+    scoped_events,
+    topology,
+)
+from firstfault.expectations.model import Suite
+
+SUITES: dict[str, Suite] = {
+    module.SUITE.table.name: module.SUITE
+    for module in (
+        inputs,
+        raw_logs,
+        raw_telemetry,
+        quarantine,
+        dropped_lines,
+        attempts,
+        placement,
+        topology,
+        labels,
+        clock_offsets,
+        events,
+        scoped_events,
+        coverage,
+        candidates,
+        diagnoses,
+        evidence,
+        results,
+        runs,
+    )
+}
