@@ -1,7 +1,9 @@
 """The command line: every command is thin, every error one clear line."""
 
+import errno
 import logging
 import os
+import secrets
 import sys
 from collections.abc import Callable
 from datetime import date, datetime
@@ -12,6 +14,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 from rich.markup import escape
+
+from firstfault.jobs.maintain_cli import maintain_command
 
 DONE, FAILED, USAGE, CRITICAL, BUSY = 0, 1, 2, 3, 4
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
@@ -66,9 +70,27 @@ def _told(error: Exception) -> tuple[str, int]:
         return text, BUSY
     if name in {"BooksError", "ContractError"}:
         return text, CRITICAL
-    first = (text.splitlines() or [""])[0]
+    if _disk_is_full(error):
+        return "no space left on the disk of the lake or of Spark's scratch folder; free some and run it again.", FAILED
+    first = _masked((text.splitlines() or [""])[0])
     logging.getLogger("firstfault").debug("unexpected error", exc_info=error)
     return f"unexpected {name}: {first[:300]}; run with FIRSTFAULT_DEBUG=1 for the whole trace.", FAILED
+
+
+def _disk_is_full(error: BaseException | None) -> bool:
+    """Whether this error, or one behind it, is a full disk; the JVM's say so in their trace only."""
+    while error is not None:
+        if getattr(error, "errno", None) == errno.ENOSPC or os.strerror(errno.ENOSPC) in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _masked(text: str) -> str:
+    """A text that may quote a log line, as it may be shown."""
+    from firstfault.jobs.knowledge import load_knowledge
+
+    return load_knowledge().masking.masker(secrets.token_bytes(), "error").text(text)
 
 
 _USAGE_ERRORS = {
@@ -143,9 +165,12 @@ def show(
 ) -> None:
     """Show where the fault of a job began, or why there is no verdict."""
     from firstfault.jobs.answer import read_answer
+    from firstfault.jobs.readers import reading
     from firstfault.jobs.show import render
 
-    answer = read_answer(_need(_settings(config, lake=lake).lake, "--lake"), job, attempt, cluster)
+    root = _need(_settings(config, lake=lake).lake, "--lake")
+    with reading(root, "show"):
+        answer = read_answer(root, job, attempt, cluster)
     if as_json:
         sys.stdout.write(answer.model_dump_json(indent=2) + "\n")
     else:
@@ -180,6 +205,9 @@ def doctor(
 
     if not report(_settings(config, landing=landing, lake=lake, master=master), out, as_json=as_json):
         raise typer.Exit(FAILED)
+
+
+app.command("maintain")(_guarded(maintain_command))
 
 
 @rules_app.command("list")

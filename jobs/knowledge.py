@@ -17,6 +17,7 @@ from firstfault.rules.engine.load import load_rules, ruleset_version
 from firstfault.rules.engine.masking import MaskingRules, load_masking
 from firstfault.rules.engine.model import Rule
 from firstfault.rules.engine.patterns import PatternLibrary, load_patterns
+from firstfault.rules.engine.retention import RetentionRules, load_retention
 from firstfault.rules.engine.scoring import load_scoring
 from firstfault.rules.engine.signals import Signal, load_signals
 from firstfault.rules.engine.vocabulary import Vocabulary
@@ -61,6 +62,7 @@ class Knowledge:
     rules: list[Rule]
     scoring: Scoring
     masking: MaskingRules
+    retention: RetentionRules
     version: str
 
     @cached_property
@@ -95,6 +97,7 @@ def load_knowledge(root: Path = RULES_ROOT) -> Knowledge:
         rules=load_rules(root, vocabulary),
         scoring=load_scoring(root / "scoring.yaml"),
         masking=load_masking(root / "masking.yaml"),
+        retention=load_retention(root / "retention.yaml", vocabulary),
         version=ruleset_version(root),
     )
 

@@ -47,14 +47,14 @@ def _kept_in_file(place: Path) -> str:
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
         made = place.with_name(f"{KEY_FILE}.{secrets.token_hex(4)}")
-        with os.fdopen(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as out:
-            out.write(secrets.token_hex(KEY_BYTES))
         try:
+            with os.fdopen(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as out:
+                out.write(secrets.token_hex(KEY_BYTES))
             os.link(made, place)  # unlike a rename, never over another run's key
         except FileExistsError:
             pass
         finally:
-            made.unlink()
+            made.unlink(missing_ok=True)
     return place.read_text(encoding="ascii").strip()
 
 

@@ -20,6 +20,7 @@ from firstfault.jobs.batch import (
 from firstfault.jobs.knowledge import knowledge_frames, load_knowledge
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.landing import Landing
+from firstfault.jobs.masking import make_masker
 from firstfault.jobs.night import Night, Progress
 from firstfault.jobs.placing import place_events, update_attempts, update_clock
 from firstfault.jobs.plan import Range, make_plan
@@ -81,6 +82,7 @@ def run_night(
         heartbeat_s=settings.heartbeat_s, steal=steal,
     ) as run:  # fmt: skip
         run.facts["ruleset_version"] = knowledge.version
+        run.mask = make_masker(settings, knowledge.masking).text
         night = Night(spark, lake, landing, settings, knowledge, knowledge_frames(spark, knowledge), run, say, days)
         return _stages(night, sources)
 

@@ -15,8 +15,10 @@ from firstfault.jobs.knowledge import Knowledge, knowledge_frames, load_knowledg
 from firstfault.jobs.session import spark_session
 from firstfault.jobs.settings import Settings
 from firstfault.rules.engine.inline import InlineRows, inline_attempts
+from firstfault.rules.engine.masking import run_masking_tests
 from firstfault.rules.engine.model import Rule
 from firstfault.rules.engine.patterns import run_pattern_tests
+from firstfault.rules.engine.retention import run_retention_tests
 from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.attribution import Evidence, find_candidates, with_uid
 from firstfault.transforms.coverage import COVERAGE
@@ -74,10 +76,12 @@ def explain(knowledge: Knowledge, rule_id: str, console: Console) -> None:
 
 
 def run_tests(settings: Settings, rule_id: str | None, console: Console) -> bool:
-    """Runs the inline tests of the patterns and of the rules; whether all passed."""
+    """Runs the inline tests of patterns, masking, chatter and rules; whether all passed."""
     begun = time.monotonic()
     knowledge = load_knowledge()
     problems = [] if rule_id else [str(p) for p in run_pattern_tests(knowledge.patterns)]
+    if not rule_id:
+        problems += run_masking_tests(knowledge.masking) + run_retention_tests(knowledge.retention)
     rules = [_rule(knowledge, rule_id)] if rule_id else knowledge.rules
     with console.status("starting Spark", spinner="dots"):
         spark = spark_session(settings)

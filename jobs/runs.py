@@ -1,29 +1,22 @@
 """The run: its row in `runs`, which is also the lock of the lake, its heartbeat and its stage times."""
 
-import json
 import os
 import platform
 import socket
-import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from firstfault.jobs.frames import local_frame
 from firstfault.jobs.lake import Lake
-from firstfault.transforms.runs import DONE, FAILED, RUNNING, RUNS
-
-LOCK_FILE = "_lock.json"
-
-
-class LakeBusyError(RuntimeError):
-    """Another run holds the lake; the message names it and what to do."""
+from firstfault.jobs.lock import LOCK_FILE, Heart, Lock
+from firstfault.transforms.runs import DONE, FAILED, RUNS
 
 
 @dataclass
@@ -33,6 +26,7 @@ class Run:
     Attributes:
         facts: Columns of its row that stages fill in.
         redo: An earlier run was cut or failed, so that its attempts may be unpublished.
+        mask: What an error's text goes through before it is kept.
     """
 
     job: str
@@ -41,6 +35,7 @@ class Run:
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     facts: dict[str, Any] = field(default_factory=dict)
     durations_s: dict[str, float] = field(default_factory=dict)
+    mask: Callable[[str], str] = str
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -68,92 +63,22 @@ def open_run(
     run = Run(job=job)
     run.facts["day"] = day
     lock = Lock(Path(lake.root) / LOCK_FILE, run.run_id)
-    run.redo = lock.take(stale_s, steal=steal) or not _last_ended_well(lake)
+    run.redo = lock.take(stale_s, steal=steal) or lock.after_cut or not _last_ended_well(lake)
     heart = Heart(lock, heartbeat_s)
+    recorded = False
     try:
         yield run
-    except BaseException as error:
-        _record(lake, run, FAILED, str(error) or type(error).__name__)
-        raise
-    else:
         _record(lake, run, DONE, None)
+        recorded = True
+        lock.forget_cut()
+    except BaseException as error:
+        with suppress(Exception):  # the first error is the one to tell; a full disk takes no row
+            _record(lake, run, FAILED, run.mask(str(error) or type(error).__name__))
+            recorded = True
+        raise
     finally:
         heart.stop()
-        lock.release()
-
-
-class Lock:
-    """A file that only one run can create."""
-
-    def __init__(self, path: Path, run_id: str) -> None:
-        self.path = path
-        self._content = {
-            "run_id": run_id,
-            "host": socket.gethostname(),
-            "pid": os.getpid(),
-            "status": RUNNING,
-        }
-
-    def take(self, stale_s: int, *, steal: bool) -> bool:
-        """Creates the file, after removing one that is stale or is to be stolen; whether one had to be removed."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        for removed in (False, True):
-            try:
-                with self.path.open("x", encoding="utf-8") as file:
-                    file.write(json.dumps(self._content | {"started_at": datetime.now(UTC).isoformat()}))
-                return removed
-            except FileExistsError:
-                self._clear(stale_s, steal=steal)
-        raise LakeBusyError(f"{self.path.parent}: another run took the lake at the same moment; run again.")
-
-    def _clear(self, stale_s: int, *, steal: bool) -> None:
-        try:
-            age = datetime.now(UTC) - datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
-            text = self.path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return
-        try:
-            holder = dict(json.loads(text))
-        except (ValueError, TypeError):
-            holder = {}
-        if not steal and age < timedelta(seconds=stale_s):
-            who = f"run {holder.get('run_id', '?')} of {holder.get('host', '?')} (process {holder.get('pid', '?')})"
-            raise LakeBusyError(
-                f"{self.path.parent} is held by {who}, last heartbeat {age.total_seconds():.0f} s ago; wait for it, "
-                "or give --steal if it is gone."
-            )
-        self.path.unlink(missing_ok=True)
-
-    def beat(self) -> None:
-        """Says that the run lives; a lock that was stolen and freed is not made anew."""
-        with suppress(FileNotFoundError):
-            os.utime(self.path)
-
-    def release(self) -> None:
-        """Frees the lake if this run still holds it."""
-        try:
-            held = json.loads(self.path.read_text(encoding="utf-8")).get("run_id") == self._content["run_id"]
-        except (OSError, ValueError):
-            return
-        if held:
-            self.path.unlink(missing_ok=True)
-
-
-class Heart:
-    """Beats in the background until stopped."""
-
-    def __init__(self, lock: Lock, every_s: int) -> None:
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(lock, every_s), daemon=True)
-        self._thread.start()
-
-    def _run(self, lock: Lock, every_s: int) -> None:
-        while not self._stop.wait(every_s):
-            lock.beat()
-
-    def stop(self) -> None:
-        """Ends the beating."""
-        self._stop.set()
+        lock.release(cut=not recorded)
 
 
 def _last_ended_well(lake: Lake) -> bool:

@@ -12,7 +12,8 @@ from pydantic_settings import SettingsError as EnvironmentUnreadableError
 
 CONFIG_FILE = Path("firstfault.yaml")
 ENV_PREFIX = "FIRSTFAULT_"
-_AS_JSON = {"spark_conf": '{"spark.ui.enabled": "true"}', "cluster_networks": '["198.51.100.0/24"]'}
+_AS_JSON = {"spark_conf": '{"spark.ui.enabled": "true"}', "cluster_networks": '["198.51.100.0/24"]',
+            "retention_on": '["chatter.ssh_logins"]', "retention_off": '["chatter.nccl_channels"]'}  # fmt: skip
 
 
 class SettingsError(ValueError):
@@ -67,6 +68,10 @@ class Settings(BaseSettings):
     """Secret of the pseudonyms, from the environment; without it one is made and kept in the lake."""
     masking_key_id: str | None = Field(default=None, pattern=r"^[0-9a-z]{1,16}$")
     """Name of the key in pseudonyms; the first digits of its hash unless given."""
+    retention_on: tuple[str, ...] = ()
+    """Chatter rules that drop lines beside those that do so by default."""
+    retention_off: tuple[str, ...] = ()
+    """Chatter rules that drop nothing here; `chatter.*` ids of rules/retention.yaml."""
     cluster_networks: tuple[IPvAnyNetwork, ...] = ()
     """Public networks of the cluster itself: addresses in them are not masked, as private ones are not."""
 

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from firstfault.jobs import cli
-from firstfault.jobs.runs import LakeBusyError
+from firstfault.jobs.lock import LakeBusyError
 
 runner = CliRunner()
 

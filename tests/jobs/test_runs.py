@@ -1,5 +1,6 @@
 """A run holds the lake alone, says so, and lets go whatever happens."""
 
+import errno
 import json
 import os
 import re
@@ -7,8 +8,11 @@ import time
 
 import pytest
 
+from firstfault.jobs import lock as locks
+from firstfault.jobs import runs
 from firstfault.jobs.lake import Lake
-from firstfault.jobs.runs import LOCK_FILE, Heart, LakeBusyError, Lock, open_run
+from firstfault.jobs.lock import CUT_FILE, LOCK_FILE, Heart, LakeBusyError, Lock
+from firstfault.jobs.runs import open_run
 from firstfault.transforms.runs import RUNS
 from tests.frames import rows
 
@@ -136,6 +140,59 @@ def test_runs_are_recorded_the_lake_is_held_meanwhile_and_a_failure_is_to_be_red
     assert set(versions) == {"firstfault", "pyspark", "delta-spark", "python"}
     with opened(lake) as fifth:
         assert not fifth.redo
+
+
+def test_a_run_that_cannot_even_say_that_it_failed_is_redone(spark, tmp_path, monkeypatch):
+    lake = Lake(spark, str(tmp_path / "lake"))
+    with opened(lake):
+        pass
+
+    def full(*_args):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(runs, "local_frame", full)
+        with pytest.raises(ValueError, match="cut in the middle"):
+            cut_run(lake)
+    for _ in range(2):  # also when the next one is cut in the same way
+        assert [p.name for p in (tmp_path / "lake").glob("_*.json")] == [CUT_FILE]
+        with monkeypatch.context() as patched:
+            patched.setattr(runs, "local_frame", full)
+            with pytest.raises(OSError, match="No space left"), opened(lake) as again:
+                assert again.redo
+    with opened(lake) as after:
+        assert after.redo
+    with opened(lake) as last:
+        assert not last.redo
+    assert not list((tmp_path / "lake").glob("_*.json"))
+
+
+def test_the_text_of_an_error_is_masked_before_it_is_kept(spark, tmp_path):
+    lake = Lake(spark, str(tmp_path / "lake"))
+
+    def fail():
+        with opened(lake) as run:
+            run.mask = lambda text: text.replace("velvetfox", "<user>")
+            raise ValueError("cannot cast 'velvetfox'")
+
+    with pytest.raises(ValueError, match="velvetfox"):
+        fail()
+    assert rows(lake.read(RUNS), "error") == [("cannot cast '<user>'",)]
+
+
+def test_a_lock_that_does_not_fit_on_the_disk_is_not_left_behind(tmp_path, monkeypatch):
+    lock = Lock(tmp_path / LOCK_FILE, "r1")
+
+    def full(*_args):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(locks.json, "dumps", full)
+        with pytest.raises(OSError, match="No space left"):
+            lock.take(900, steal=False)
+    assert not lock.path.exists()
+    lock.take(900, steal=False)
+    assert lock.held
 
 
 def test_a_stage_that_comes_twice_adds_up(spark):
