@@ -16,6 +16,7 @@ from firstfault.jobs.masking import make_masker
 from firstfault.jobs.night import Night
 from firstfault.jobs.plan import Known, Range, Reached
 from firstfault.jobs.raw_files import ParquetSink, RawFile
+from firstfault.transforms.dropped_lines import DROPPED_LINES, build_dropped_lines
 from firstfault.transforms.inputs import INPUTS, LANDED, PLANNED, UNMATCHED
 from firstfault.transforms.labels import LABELS, build_labels
 from firstfault.transforms.quarantine import QUARANTINE, build_quarantine
@@ -69,6 +70,10 @@ class Batch:
     def formats(self) -> frozenset[str]:
         """Formats of sources that the batch holds."""
         return frozenset(r.format for r in self.ranges)
+
+    def jobs_with(self, source: str) -> list[str]:
+        """Jobs of which the batch holds files of one format."""
+        return sorted({r.job_id for r in self.ranges if r.format == source})
 
     @property
     def first_sample(self) -> datetime | None:
@@ -139,6 +144,7 @@ def land_batch(night: Night, ranges: list[Range]) -> Batch:
         patterns=tuple(knowledge.patterns.compiled),
         folding=knowledge.vocabulary.folding,
         masker=masker,
+        retention=knowledge.retention.retention(on=night.settings.retention_on, off=night.settings.retention_off),
         sink=partial(ParquetSink, night.lake.root),
     )
     staged = stage(night.spark, ranges, lander, night.spark.sparkContext.defaultParallelism)
@@ -182,6 +188,8 @@ def _write_raw(lake: Lake, batch: Batch) -> None:
             lake.commit_files(table, files, intent=batch.batch_id)
     if batch.counted(QUARANTINED):
         lake.append(QUARANTINE, build_quarantine(batch.staged), intent=batch.batch_id)
+    if batch.counted(DROPPED):
+        lake.append(DROPPED_LINES, build_dropped_lines(batch.staged), intent=batch.batch_id)
     if "topology" in batch.formats:
         lake.merge(TOPOLOGY, build_topology(batch.staged))
     if "labels" in batch.formats:

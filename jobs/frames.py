@@ -21,7 +21,11 @@ SMALL_ROWS = 20_000
 
 def materialised(rows: DataFrame) -> DataFrame:
     """The rows, computed once and cut off from the plan that made them; few rows become a local relation."""
-    done = rows.localCheckpoint()
-    if done.limit(SMALL_ROWS + 1).count() > SMALL_ROWS:
-        return done
-    return done.sparkSession.createDataFrame(done.toArrow(), done.schema)
+    held = rows.persist()
+    try:
+        few = held.limit(SMALL_ROWS + 1).toArrow()  # one job, where a count first would be a second one
+        if few.num_rows <= SMALL_ROWS:
+            return held.sparkSession.createDataFrame(few, held.schema)
+        return held.localCheckpoint()
+    finally:
+        held.unpersist()

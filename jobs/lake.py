@@ -136,8 +136,8 @@ class Lake:
         gone.unpersist()
 
     def tables(self) -> list[str]:
-        """Names of the tables that exist below a local root."""
-        return sorted(p.parent.name for p in Path(self.root).glob("*/_delta_log"))
+        """Names of the tables that exist below a local root; a folder without a commit is none."""
+        return sorted(p.parent.name for p in Path(self.root).glob("*/_delta_log") if any(p.glob("*.json")))
 
 
 def _app_id(table: Table, intent: str) -> str:

@@ -24,6 +24,7 @@ from firstfault.transforms.masked_rows import mask_rows
 from firstfault.transforms.masking import Masker
 from firstfault.transforms.matching import CompiledPattern, match
 from firstfault.transforms.raw_rows import raw_rows
+from firstfault.transforms.retention import Retention, counted
 from firstfault.transforms.staged import STAGED
 from firstfault.transforms.types import INT
 
@@ -42,6 +43,7 @@ class Lander:
         patterns: The pattern library.
         folding: How repeats of each event type fold.
         masker: What is replaced before a row leaves its task.
+        retention: Which lines are counted instead of landed.
         sink: Makes where landed rows go.
     """
 
@@ -49,6 +51,7 @@ class Lander:
     patterns: tuple[CompiledPattern, ...]
     folding: Folding
     masker: Masker
+    retention: Retention
     sink: Callable[[], Sink]
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -83,14 +86,25 @@ class Lander:
     def _segment(self, read: Read, rows: pa.Table, sink: Sink) -> list[pa.Table]:
         """One masked segment: its lines to the sink, its report and what later stages need as rows in flight."""
         stream = read.stream
+        rows, matched = self._retained(rows, stream["format"])
         sink.add(raw_rows(rows, stream))
-        hits = fold_hits(match(rows["text"], rows["rank"], stream["format"], self.patterns), rows, self.folding)
+        hits = fold_hits(matched, rows, self.folding)
         needed = pa.array(rows_to_go_on(rows, hits, stream["format"]))
         figures = report(rows, read.units, stream["file_time"])
         told = report_row(figures, stream, read.byte_from)
         if not needed.true_count:
             return [told]
         return [staged_rows(rows.filter(needed), hits.filter(needed), stream), told]
+
+    def _retained(self, rows: pa.Table, source: str) -> tuple[pa.Table, pa.ListArray]:
+        """The rows with their events; chatter far from any event is a count by rule, hour and template."""
+        hits = match(rows["text"], rows["rank"], source, self.patterns)
+        gone = self.retention.dropped(rows["text"].combine_chunks(), hits, source)
+        if not len(gone.rows):
+            return rows, hits
+        kept, told = gone.kept(rows.num_rows), counted(rows, gone)
+        hits = pa.concat_arrays([hits.take(kept), pa.nulls(told.num_rows, hits.type)])
+        return pa.concat_tables([rows.take(kept), told]).combine_chunks(), hits
 
 
 def ranges_frame(spark: SparkSession, ranges: list[Range]) -> DataFrame:

@@ -23,7 +23,9 @@ from firstfault.transforms.clock_offsets import (
     telemetry_offsets,
 )
 from firstfault.transforms.events import EVENTS, FOUND_COLUMNS, extract_events, place_in_time
+from firstfault.transforms.flight_events import flight_events
 from firstfault.transforms.keys import ATTEMPT_KEY
+from firstfault.transforms.raw_logs import RAW_LOGS
 from firstfault.transforms.raw_telemetry import RAW_TELEMETRY
 from firstfault.transforms.scheduler_records import kube_records, slurm_records
 from firstfault.transforms.scoped_events import Padding, build_scoped_events
@@ -31,6 +33,7 @@ from firstfault.transforms.signal_events import signal_events
 from firstfault.transforms.staged import LANDED_LOG, LANDED_SAMPLE
 from firstfault.transforms.topology import TOPOLOGY
 
+FLIGHT_RECORDER = "flight_recorder"
 SIGNAL_HISTORY = timedelta(hours=3)
 """Samples before the batch that a series is continued from."""
 
@@ -87,16 +90,20 @@ def place_events(night: Night, batch: Batch, clock_days: list[date]) -> None:
     found = extract_events(staged, night.frames.vocabulary, night.frames.codes)
     if batch.counted(LANDED_SAMPLE):
         found = found.unionByName(_signals(night, batch))
+    dumped = batch.jobs_with(FLIGHT_RECORDER)
+    if dumped:
+        found = found.unionByName(_flight_events(night, dumped))
     found = found.persist()
     placed = materialised(_placed(night, found))
     new_days = days_of(placed, F.col("day"))
-    days = sorted({*new_days, *_around(clock_days, night.lake)})
+    days = sorted({*new_days, *_around(clock_days, night.lake), *_judged_before(night.lake, dumped)})
     if not days:
         return
     where = day_list(days)
     existing = night.lake.read(EVENTS).where(where)
     if night.lake.exists(EVENTS):
-        kept = existing.select(*FOUND_COLUMNS).join(found.select("event_id"), "event_id", "left_anti")
+        kept = existing.where(~_of_dumps(dumped)) if dumped else existing
+        kept = kept.select(*FOUND_COLUMNS).join(found.select("event_id"), "event_id", "left_anti")
         rows = placed.unionByName(_placed(night, kept)).where(where)
     else:
         rows = placed
@@ -126,6 +133,21 @@ def _signals(night: Night, batch: Batch) -> DataFrame:
         night.frames.vocabulary,
         night.frames.codes,
     )
+
+
+def _flight_events(night: Night, jobs: list[str]) -> DataFrame:
+    """What the dumps of these jobs say of each other; one that landed earlier is compared with the new ones."""
+    dumps = night.lake.read(RAW_LOGS).where(_of_dumps(jobs))
+    return flight_events(dumps, night.frames.vocabulary, night.frames.codes)
+
+
+def _of_dumps(jobs: list[str]) -> Column:
+    return (F.col("source") == FLIGHT_RECORDER) & F.col("job_id").isin(*jobs)
+
+
+def _judged_before(lake: Lake, jobs: list[str]) -> list[date]:
+    """Days of what earlier dumps of these jobs said, which later ones may refute."""
+    return days_of(lake.read(EVENTS).where(_of_dumps(jobs)), F.col("day")) if jobs and lake.exists(EVENTS) else []
 
 
 def _note_touched(night: Night, placed: DataFrame, clock_days: list[date], where: str) -> None:

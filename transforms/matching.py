@@ -22,6 +22,7 @@ FAMILIES = {
     "scontrol": frozenset({"slurmctld"}),
     "switch_log": frozenset({"switch"}),
     "ptp": frozenset({"clock"}),
+    "torch_error": frozenset({"app"}),
     **dict.fromkeys(("shipper", "otel", "fluentbit", "vector", "loki"), _DAEMONS | {"app"}),
 }
 """Format of a source -> formats of patterns that apply; syslog holds all daemons. Others: their own name."""

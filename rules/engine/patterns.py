@@ -16,7 +16,7 @@ from firstfault.transforms.matching import CompiledPattern, match
 
 FORMATS = (
     "kernel", "app", "slurmctld", "slurmd", "fabricmanager", "kubelet", "sacct", "kube", "readiness", "sel",
-    "switch", "clock",
+    "switch", "clock", "dcgmi", "nccl_ras", "pyspy", "locust",
 )  # fmt: skip
 """Formats that a pattern can name."""
 

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from firstfault.jobs import nightly
+from firstfault.jobs import cli, nightly
 from firstfault.jobs.nightly import run_night
 from firstfault.jobs.settings import Settings, load_settings
 from tests.jobs.zones import NOT_CONTENT, T0, Zone, asctime, content, healthy, rows, tables, textbook
@@ -35,11 +36,23 @@ def landing(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(spark, landing, tmp_path_factory) -> dict[str, list[str]]:
+def whole_lake(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("whole") / "lake"
+
+
+@pytest.fixture(scope="module")
+def undisturbed(spark, landing, whole_lake) -> dict[str, list[str]]:
     """Content per table of a night that nothing cut, over the files as they are in the end."""
-    settings = load_settings(None, landing=str(landing), lake=str(tmp_path_factory.mktemp("whole") / "lake"))
+    settings = load_settings(None, landing=str(landing), lake=str(whole_lake))
     run_night(spark, settings)
     return everything(settings)
+
+
+@pytest.fixture(scope="module")
+def whole_kb(undisturbed, whole_lake) -> int:
+    """Kilobytes that the lake of an undisturbed night takes on a disk."""
+    assert undisturbed
+    return int(subprocess.run(["du", "-sk", whole_lake], capture_output=True, text=True, check=True).stdout.split()[0])
 
 
 def everything(settings: Settings) -> dict[str, list[str]]:
@@ -89,16 +102,92 @@ def test_a_file_that_grew_between_the_cut_and_the_next_night_loses_nothing(spark
     assert [r["category"] for r in rows(str(settings.lake), "results")] == ["gpu_hardware"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
-def test_kill_9_at_a_random_moment(spark, landing, undisturbed, tmp_path, seed):
-    settings = load_settings(None, landing=str(landing), lake=str(tmp_path / "lake"))
-    command = [sys.executable, "-m", "firstfault.jobs.cli", "nightly"]
-    command += ["--landing", str(landing), "--lake", str(settings.lake), "--master", "local[1]"]
-    night = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    time.sleep(random.Random(seed).uniform(6, 60))
+def started_night(settings: Settings) -> subprocess.Popen:
+    """A night in a process of its own."""
+    command = [sys.executable, "-m", "firstfault.jobs.cli", "nightly", "--master", "local[2]"]
+    command += ["--landing", str(settings.landing), "--lake", str(settings.lake)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+def kill(night: subprocess.Popen) -> None:
+    """As a power cut would: the JVM and the Python workers with it."""
     os.killpg(night.pid, signal.SIGKILL)
     night.wait()
-    run_night(spark, settings.model_copy(update={"lock_stale_s": 0}))
+
+
+def at_once(settings: Settings) -> Settings:
+    """The settings of a night that does not wait until a dead one's lock is stale."""
+    return settings.model_copy(update={"lock_stale_s": 0})
+
+
+def assert_made_whole(spark, settings: Settings, undisturbed: dict[str, list[str]]) -> None:
+    run_night(spark, at_once(settings))
     assert everything(settings) == undisturbed
     assert_read_once(settings)
+
+
+@pytest.mark.parametrize("after", ["raw_logs", "scoped_events"])
+def test_a_night_that_is_killed_once_a_table_appears_is_made_whole(spark, landing, undisturbed, tmp_path, after):
+    settings = load_settings(None, landing=str(landing), lake=str(tmp_path / "lake"))
+    begun, first_commit = time.monotonic(), Path(str(settings.lake)) / after / "_delta_log" / f"{0:020d}.json"
+    night = started_night(settings)
+    while not first_commit.exists() and night.poll() is None and time.monotonic() - begun < 200:
+        time.sleep(0.01)
+    time.sleep(random.uniform(0, 1))
+    assert night.poll() is None, "the night was over before it could be killed"
+    kill(night)
+    assert_made_whole(spark, settings, undisturbed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_a_night_that_is_killed_at_a_random_moment_is_made_whole(spark, landing, undisturbed, tmp_path, seed):
+    settings = load_settings(None, landing=str(landing), lake=str(tmp_path / "lake"))
+    night = started_night(settings)
+    time.sleep(random.Random(seed).uniform(6, 60))
+    kill(night)
+    assert_made_whole(spark, settings, undisturbed)
+
+
+class SmallDisk:
+    """A file system of few kilobytes."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        place.mkdir()
+
+    def hold(self, size_kb: int) -> None:
+        """Mounts it, or gives it another size."""
+        how = f"remount,size={size_kb}k" if self.place.is_mount() else f"size={size_kb}k"
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", how, "tmpfs", str(self.place)], capture_output=True, check=False
+        )
+        if done.returncode:
+            pytest.skip(f"this machine lets nobody mount a small disk: {done.stderr.decode().strip()}")
+
+    def free(self) -> None:
+        if self.place.is_mount():
+            subprocess.run(["umount", "-l", str(self.place)], check=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    disk = SmallDisk(tmp_path / "disk")
+    yield disk
+    disk.free()
+
+
+@pytest.mark.parametrize("share", [0.15, 0.6])
+def test_a_disk_that_fills_up_is_told_and_what_is_written_stays_readable(
+    spark, landing, undisturbed, tmp_path, small_disk, whole_kb, share
+):
+    small_disk.hold(int(whole_kb * share))
+    settings = load_settings(None, landing=str(landing), lake=str(small_disk.place / "lake"))
+    command = ["nightly", "--landing", str(landing), "--lake", str(settings.lake)]
+    told = CliRunner().invoke(cli.app, command)
+    assert told.exit_code == cli.FAILED
+    assert "no space left on the disk" in " ".join(told.stderr.split())
+    for table in tables(str(settings.lake)):
+        assert rows(str(settings.lake), table) is not None
+    small_disk.hold(whole_kb * 8)
+    assert_made_whole(spark, settings, undisturbed)

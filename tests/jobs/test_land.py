@@ -27,7 +27,9 @@ XID = CompiledPattern(
     regex=r"NVRM: Xid \(PCI:(?P<device>[0-9a-fA-F:.]+)\): (?P<code>\d+)",
     conversions=(("code", "int"), ("device", "pci")),
 )
-MASKER = load_knowledge().masking.masker(b"a key of the tests", "t")
+KNOWLEDGE = load_knowledge()
+MASKER = KNOWLEDGE.masking.masker(b"a key of the tests", "t")
+RETENTION = KNOWLEDGE.retention.retention()
 KERNEL = [
     b"2026-11-20T03:00:00.000000+00:00 n1 kernel: nothing\n",
     b"2026-11-20T03:00:01.000000+00:00 n1 kernel: NVRM: Xid (PCI:0000:3B:00): 79, GPU has fallen off the bus.\n",
@@ -87,7 +89,7 @@ def landed(tmp_path_factory):
         *(planned(name, files[name], "prometheus", node=None) for name in files if name.startswith("cut ")),
     ]
     lake = tmp_path_factory.mktemp("lake")
-    lander = Lander(Landing(str(root)), (XID,), {}, MASKER, partial(ParquetSink, str(lake)))
+    lander = Lander(Landing(str(root)), (XID,), {}, MASKER, RETENTION, partial(ParquetSink, str(lake)))
     batch = pa.RecordBatch.from_pylist([asdict(r) for r in ranges])
     rows = pa.Table.from_batches(lander.run([batch])).to_pylist()
     files = [RawFile.from_json(text) for row in rows for text in row["files"] or ()]

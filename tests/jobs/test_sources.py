@@ -19,6 +19,21 @@ from firstfault.jobs.sources import SourcesError, is_document, is_whole_file, lo
         ("scheduler/sacct-2026.txt", "sacct", "_cluster", None, None, None),
         ("scheduler/kube-events.jsonl", "kube", "_cluster", None, None, None),
         ("network/switch-ports.csv", "switch_counters", "_net", None, None, None),
+        ("network/leaf-r07/interfaces-20261129T133000.txt", "sonic_counters", "_net", None, "leaf-r07", None),
+        ("network/leaf-r07/fec-stats.txt", "sonic_counters", "_net", None, "leaf-r07", None),
+        ("network/gnmi-leaf-r07.jsonl", "gnmi", "_net", None, None, None),
+        ("network/ibqueryerrors-20261129T133000.txt", "ibqueryerrors", "_net", None, None, None),
+        ("network/ibnetdiscover.txt", "ibnetdiscover", "_net", None, None, None),
+        ("network/event.log", "switch_log", "_net", None, None, None),
+        ("scheduler/scontrol-nodes.json", "scontrol", "_cluster", None, None, None),
+        ("nodes/n1/dmesg-20261129T133000.json", "dmesg", "_node", None, "n1", None),
+        ("nodes/n1/kmsg.txt", "dmesg", "_node", None, "n1", None),
+        ("nodes/n1/journal-short.txt", "kernel", "_node", None, "n1", None),
+        ("nodes/n1/rdma-20261129T133000.json", "perfquery", "_node", None, "n1", None),
+        ("nodes/n1/sysfs-ib.json", "sysfs", "_node", None, "n1", None),
+        ("nodes/n1/nv-hostengine.log", "fabricmanager", "_node", None, "n1", None),
+        ("nodes/n1/mmfs.log.latest", "kernel", "_node", None, "n1", None),
+        ("nodes/n1/nvidia-smi-dmon.txt", "nvidia_smi_q", "_node", None, "n1", None),
     ],
 )
 def test_a_path_says_what_it_is_and_whose(path, fmt, job, attempt, node, rank):
@@ -73,5 +88,8 @@ def test_documents_and_snapshots_are_read_whole():
     assert is_document("kube", "scheduler/kube-pods.json.gz")
     assert not is_document("kube", "scheduler/kube-events.jsonl")
     assert not is_document("journal", "nodes/n1/journal.json")
+    assert is_document("dmesg", "nodes/n1/dmesg.json")
+    assert not is_document("gnmi", "network/gnmi.jsonl")
+    assert is_whole_file("sonic_counters", "network/leaf/fec-stats.txt")
     assert is_whole_file("readiness", "nodes/n1/readiness/df.txt")
     assert not is_whole_file("kernel", "nodes/n1/kern.log")

@@ -50,8 +50,8 @@ class Zone:
 
 
 def tables(lake: str) -> list[str]:
-    """Names of the tables of a lake."""
-    return sorted(p.parent.name for p in Path(lake).glob("*/_delta_log"))
+    """Names of the tables of a lake; a folder without a commit is none."""
+    return sorted(p.parent.name for p in Path(lake).glob("*/_delta_log") if any(p.glob("*.json")))
 
 
 def rows(lake: str, table: str) -> list[dict]:

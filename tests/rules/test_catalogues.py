@@ -68,6 +68,22 @@ def test_states_claim_an_outcome_or_none() -> None:
 
 
 @pytest.mark.parametrize(
+    ("codes", "role"),
+    [
+        ([13, 31, 32, 48, 64, 68, 69, 74, 79, 94, 95, 109, 119, 120, 136, 140, *range(144, 151), 173], "initiating"),
+        ([61, 62, 122, 123, 124, 125], "initiating"),
+        ([43, 137, 143], "cascade"),
+        ([45], "teardown"),
+        ([63, 154, 171, 172], "confirmation"),
+        ([92], "context"),
+    ],
+)
+def test_every_xid_that_drivers_are_known_to_print_has_a_role(codes: list[int], role: str) -> None:
+    rows = {row["code"]: row["role"] for row in CATALOGUES.code_rows() if row["catalogue"] == "xid"}
+    assert {str(code): rows.get(str(code)) for code in codes} == {str(code): role for code in codes}
+
+
+@pytest.mark.parametrize(
     ("old", "new", "want"),
     [
         ("confirmation", "bystander", "exit.yaml:3: entries.0.role: bystander is no role"),

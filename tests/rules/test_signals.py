@@ -43,10 +43,31 @@ def load(tmp_path: Path, text: str) -> list[Signal]:
         ("ib.PortXmitWait", "net.port_congestion"),
         ("ethtool.rx_crc_errors_phy", "net.port_crc"),
         ("node_infiniband_local_ack_timeout_errors_total", "net.rdma_retrans"),
+        ("ib.rnr_nak_retry_err", "net.rdma_rnr"),
+        ("node_infiniband_rnr_nak_retry_packets_received_total", "net.rdma_rnr"),
+        ("node_infiniband_state_id", "net.link_down"),
+        ("ib.state_id", "net.link_down"),
+        ("net.operstate_up", "net.link_down"),
+        ("switch.oper_up", "switch.port_down"),
+        ("switch.in_errors", "net.port_crc"),
+        ("switch.FEC_UNCORR", "net.port_crc"),
+        ("ethtool.rx_prio5_pause", "net.port_congestion"),
+        ("ethtool.module_bad_shorted", "net.module_event"),
+        ("ib.counter_saturated", "net.counter_saturated"),
+        ("nvidia_smi.nvlink.replay", "gpu.nvlink_counter"),
+        ("nvidia_smi.clocks_event_reasons_counters.hw_thermal_slowdown", "gpu.thermal_slowdown"),
+        ("node_timex_sync_status", "clock.unsynced"),
     ],
 )
 def test_old_and_new_names_give_the_event(metric: str, event: str) -> None:
     assert event in {s.event for s in SIGNALS if metric in s.metric}
+
+
+def test_states_are_events_when_they_change_to_a_bad_one() -> None:
+    good = {m: s.test.ignore for s in SIGNALS if s.kind == "change" for m in s.metric}
+    assert good["ib.state_id"] == good["node_infiniband_state_id"] == [4]
+    assert good["switch.oper_up"] == good["net.carrier"] == good["node_timex_sync_status"] == [1]
+    assert good["DCGM_FI_DEV_XID_ERRORS"] == [0]
 
 
 def test_a_signal_has_a_row_per_metric(tmp_path: Path) -> None:

@@ -11,9 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from firstfault.transforms.formats import times
+from firstfault.transforms.formats import sysfs, times
 from firstfault.transforms.formats.context import StreamContext
+from firstfault.transforms.formats.jsonwalk import is_json_file, walk_items
 from firstfault.transforms.formats.rows import (
+    BAD_JSON,
     BAD_VALUE,
     BLANK,
     HEADER,
@@ -23,20 +25,19 @@ from firstfault.transforms.formats.rows import (
     each_line,
     file_moment,
 )
+from firstfault.transforms.formats.saturation import land_counters
 
 _STAMP = re.compile(r"#?\s*(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)\s*$")
 _BLOCK = re.compile(r"#.*\b[Ll]id (?P<lid>\d+) port (?P<port>\d+|ALL)")
 _HCA = re.compile(r"\b(?P<hca>(?:mlx|bnxt_re|hfi|irdma|ib|roce)\w*\d)['\"]?(?:/| port |/ports/)(?P<port>\d+)")
 _LINK = re.compile(r"link (?P<hca>[\w.-]+)/(?P<port>\d+)(?P<rest>.*)$")
-_PATH = re.compile(
-    r"/sys/class/infiniband/(?P<hca>[^/]+)/ports/(?P<port>\d+)/(?:hw_)?counters/(?P<name>\w+)[:=\s]\s*(?P<value>\S.*)$"
-)
 _PAIR = re.compile(r"\s*(?P<name>[A-Za-z][\w.\[\]() -]*?)\s*(?::\.*|=|\s)\s*(?P<value>\S+)\s*$")
 _FILE_HCA = re.compile(r"(?:^|[-_.])((?:mlx|bnxt_re|irdma|hfi|roce|ib)\w*?\d)(?=[-.]|$)")
 _FILE_INTERFACE = re.compile(r"ethtool[-_]([a-z][a-z0-9]*)(?=[-._])")
 _INTERFACE = re.compile(r"(?:#|NIC statistics for|.*ethtool -S)\s+(?P<interface>[a-z][\w.-]*):?\s*$")
 _SELECTORS = ("PortSelect", "CounterSelect")
-_SELECTOR, _SUM, _EXTRA = "structure.selector", "structure.port_sum", "structure.context"
+_SELECTOR, _SUM = "structure.selector", "structure.port_sum"
+_IDENTITY = {"ifname", "ifindex", "port"}
 _NOT_AVAILABLE = {"n/a", "-", "none"}
 
 
@@ -53,21 +54,38 @@ class _Block:
 def read_ports(data: bytes, ctx: StreamContext) -> pa.Table:
     """RDMA port counters as `ib.<name>`."""
     rows, block = Rows(), _Block({"node": ctx.node} | file_moment(ctx))
+    if is_json_file(ctx.file):
+        _statistics(rows, data, ctx)
+        return rows.table()
     named = _FILE_HCA.search(PurePath(ctx.file).name)
     if named is not None:
         block.labels = {"hca": named[1]}
     for line in each_line(data, ctx):
         text = line.text.strip()
-        link, path = _LINK.match(text), _PATH.search(text)
+        link, path = _LINK.match(text), sysfs.PATH.match(text)
         if path is not None:
-            _name_port(block, path["hca"], path["port"], ctx)
-            _counter(rows, line, block, ("ib", path["name"], path["value"]))
+            sysfs.land(rows, line, path["path"], path["value"], ctx)
         elif link is not None:
             _name_port(block, link["hca"], link["port"], ctx)
             _link_line(rows, line, block, link["rest"].split())
         elif not _structure(rows, line, text, block, ctx):
             _pair(rows, line, block, "ib")
     return rows.table()
+
+
+def _statistics(rows: Rows, data: bytes, ctx: StreamContext) -> None:
+    """`rdma statistic show -j`: an object a link, its counters beside its name and port."""
+    for item in walk_items(data, ()):
+        line = Line(item.offset + ctx.byte_from, item.length, None, item.text)
+        told = item.value if isinstance(item.value, dict) else {}
+        hca, port = told.get("ifname"), told.get("port")
+        if not hca or port is None:
+            rows.quarantine(line, BAD_JSON if item.value is None else BAD_VALUE)
+            continue
+        kept = {name: value for name, value in told.items() if name not in _IDENTITY}
+        values = {f"ib.{name}": float(v) for name, v in kept.items() if isinstance(v, int) and not isinstance(v, bool)}
+        about = {"node": ctx.node, "port": f"{ctx.node}/{hca}/{port}" if ctx.node else None, "labels": {"hca": hca}}
+        rows.samples(line, values, **about | file_moment(ctx))
 
 
 def read_interface(data: bytes, ctx: StreamContext) -> pa.Table:
@@ -138,7 +156,7 @@ def _link_line(rows: Rows, line: Line, block: _Block, words: list[str]) -> None:
     elif not words:
         rows.drop(line, HEADER)
     else:
-        rows.samples(line, values, port=block.port, labels=block.labels, **block.about)
+        land_counters(rows, line, values, port=block.port, labels=block.labels, **block.about)
 
 
 def _pair(rows: Rows, line: Line, block: _Block, prefix: str) -> None:
@@ -165,7 +183,7 @@ def _counter(rows: Rows, line: Line, block: _Block, told: tuple[str, str, str]) 
         rows.quarantine(line, BAD_VALUE)
     else:
         labels = block.labels or None
-        rows.samples(line, {f"{prefix}.{name}": value}, port=block.port, labels=labels, **block.about)
+        land_counters(rows, line, {f"{prefix}.{name}": value}, port=block.port, labels=labels, **block.about)
 
 
 def counter_value(text: str) -> float | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from firstfault.transforms.formats import times
+from firstfault.transforms.formats.journald import journal_text
 from firstfault.transforms.formats.jsonwalk import Json, nested_spans
 from firstfault.transforms.formats.kube import leaves
 from firstfault.transforms.formats.kube_text import parts
@@ -130,7 +131,8 @@ def _plain(record: Mapping[str, Json], stamp: Json = None) -> Record:
 
 def _body(record: Mapping[str, Json]) -> Json:
     """The inner line; an object without one is its own text."""
-    return next((record[name] for name in _BODIES if record.get(name) not in (None, "")), dict(record))
+    body = next((record[name] for name in _BODIES if record.get(name) not in (None, "")), dict(record))
+    return journal_text(body) or body if isinstance(body, list) else body
 
 
 def _moment(stamp: Json) -> int | None:

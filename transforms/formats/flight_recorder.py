@@ -1,7 +1,7 @@
 """PyTorch Flight Recorder dumps, JSON or pickle: a row a collective, and one a process group for its last numbers.
 
 The rank is in the file's name only. Times are epoch nanoseconds; JSON writes 0 where a pickle has None. A pickle is
-read as data (see `plainpickle`).
+read as data (see `plainpickle`). The message of a group's row is composed: its parts lie apart in the dump.
 """
 
 import json
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from firstfault.transforms.formats import times
 from firstfault.transforms.formats.context import StreamContext
+from firstfault.transforms.formats.flight_groups import STATUS_KEYS, Group, groups
 from firstfault.transforms.formats.hosts import rank_in_name
 from firstfault.transforms.formats.jsonwalk import Item, Json, load_json, walk_items
 from firstfault.transforms.formats.plainpickle import HostilePickle, PickleError, load
@@ -24,7 +25,7 @@ Entry: TypeAlias = Mapping[Any, Any]
 HOSTILE, BAD_PICKLE, NO_ENTRY = "hostile_pickle", "bad_pickle", "no_entry"
 _LAST_NUMBER = re.compile(r"(\d{1,6})(?:\.[A-Za-z]\w*)*$")
 _STATUS = re.compile(r'"(?P<pg>[^"\\]{0,200})"\s*:\s*(?P<body>\{[^{}]{0,500}"last_enqueued_collective"[^{}]{0,500}\})')
-_STATUS_KEYS = ("last_enqueued_collective", "last_started_collective", "last_completed_collective")
+_CONFIG = re.compile(r'"(?P<pg>[^"\\]{0,200})"\s*:\s*(?P<body>\{[^{}]{0,1000}"ranks"\s*:[^{}]{0,1000000}\})')
 _TIMES = ("time_discovered_completed_ns", "time_discovered_started_ns", "time_created_ns")
 _FIELDS = (*_TIMES, "duration_ms", "timeout_ms", "retired", "record_id", "op_id", "input_dtypes", "output_dtypes")
 _GROWTH = 64
@@ -42,18 +43,23 @@ def read(data: bytes, ctx: StreamContext) -> pa.Table:
 
 
 def _read_json(rows: Rows, data: bytes, ctx: StreamContext) -> None:
-    """Entries as far as the document is whole, and what stands of the groups' status."""
+    """Entries as far as the document is whole, and what stands of its groups."""
+    entries = []
     for item in walk_items(data, ("entries",)):
         line = Line(item.offset + ctx.byte_from, item.length, None, item.text)
         if _is_entry(item.value):
+            entries.append(item.value)
             _land(rows, line, item.value, ctx)
         elif not _is_document(item):
             rows.quarantine(line, BAD_JSON if item.value is None else NO_ENTRY)
     view = data.decode("latin-1")
-    for match in _STATUS.finditer(view):
-        text = data[match.start() : match.end()].decode(errors="replace")
-        line = Line(match.start() + ctx.byte_from, len(match[0]), None, text)
-        _land_status(rows, line, match["pg"], load_json(match["body"]), ctx)
+    found = {kind: list(kind.finditer(view)) for kind in (_CONFIG, _STATUS)}
+    config, status = ({m["pg"]: load_json(m["body"]) for m in found[kind]} for kind in (_CONFIG, _STATUS))
+    places = {id(status[m["pg"]]): m.start() for m in found[_STATUS]}
+    places |= {id(config[m["pg"]]): m.start() for m in found[_CONFIG]}
+    for group in groups(config, status, entries):
+        at = places.get(id(group.source), 0)
+        _land_group(rows, Line(at + ctx.byte_from, 0, None, group.message()), group, ctx)
 
 
 def _is_document(item: Item) -> bool:
@@ -75,10 +81,10 @@ def _read_pickle(rows: Rows, data: bytes, ctx: StreamContext) -> None:
     if not isinstance(dump, dict):
         rows.quarantine(whole, NO_ENTRY)
         return
-    status = dump.get("pg_status")
-    for name, told in status.items() if isinstance(status, dict) else ():
-        line = Line(ctx.byte_from + places.get(id(told), 0), 0, None, f"{name}: {shown(told)}")
-        _land_status(rows, line, str(name), told, ctx)
+    config, status = (told if isinstance(told := dump.get(key), dict) else {} for key in ("pg_config", "pg_status"))
+    for group in groups(config, status, dump.get("entries")):
+        line = Line(ctx.byte_from + places.get(id(group.source), 0), 0, None, group.message())
+        _land_group(rows, line, group, ctx)
     _entries(rows, dump.get("entries"), places, (len(data) * _GROWTH, ctx))
 
 
@@ -120,15 +126,16 @@ def _kept(entry: Entry, desc: Json) -> dict[str, Json]:
     return kept | {name: entry.get(name) for name in _FIELDS}
 
 
-def _land_status(rows: Rows, line: Line, pg: str, told: Json, ctx: StreamContext) -> None:
-    """Lands the last numbers of one process group."""
-    if not isinstance(told, dict):
-        rows.quarantine(line, NO_ENTRY)
-        return
+def _land_group(rows: Rows, line: Line, group: Group, ctx: StreamContext) -> None:
+    """Lands the last numbers of one process group, or at least who belongs to it."""
     rank = _rank(ctx)
-    numbers = " ".join(f"{key.removesuffix('_collective')}={shown(told.get(key))}" for key in _STATUS_KEYS)
-    text = f"fr status pg={pg} {numbers}" + ("" if rank is None else f" rank={rank}")
-    fields = {"pg": pg} | {key: shown(told.get(key)) for key in _STATUS_KEYS}
+    pg = group.name if group.name is not None else f"#{group.number}"
+    told = {key.removesuffix("_collective"): group.status.get(key) for key in STATUS_KEYS}
+    words = [f"pg={pg}", *(f"{key}={value}" for key, value in told.items() if value is not None)]
+    words += [] if rank is None else [f"rank={rank}"]
+    fields = {"pg": pg} | {key: str(value) for key, value in group.status.items()}
+    fields |= {} if group.desc is None else {"desc": group.desc}
+    text = " ".join(["fr status", *words])
     rows.log(line, text=text, fields=fields, node=ctx.node, rank=rank, **file_moment(ctx))
 
 

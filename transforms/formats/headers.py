@@ -36,6 +36,8 @@ _ZONED, _ASSUMED = (np.int8(BASES.index(word)) for word in (times.ZONED, times.A
 _MAX_LAYERS = 6
 _ESCAPE = "\x1b"
 _SGR = r"\x1b\[[0-9;]*[A-Za-z]"
+_SYSLOG, _OCTAL = "kernel", "#01"
+_CONTROLS = {"#012": " ", "#011": "\t", "#015": ""}  # rsyslog writes control characters in octal
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Headers:
         collected_at: A collector's or launcher's stamp.
         boot_us: Microseconds since boot, of kernel stamps.
         tod_us: Microseconds since midnight, of stamps without a date.
+        delta_us: Microseconds since the line before, of stamps that say only that.
     """
 
     event_time: pa.TimestampArray
@@ -61,6 +64,7 @@ class Headers:
     collected_at: pa.TimestampArray
     boot_us: pa.Int64Array
     tod_us: pa.Int64Array
+    delta_us: pa.Int64Array
 
     @property
     def time_basis(self) -> pa.StringArray:
@@ -75,14 +79,14 @@ def basis_words(basis: npt.NDArray[np.int8]) -> pa.StringArray:
 
 def strip_headers(text: pa.StringArray, formats: Iterable[str], ctx: StreamContext) -> Headers:
     """Peels the headers that occur in the formats off each line."""
-    peeling = _Peeling(text, ctx)
-    shapes = [s for s in shapes_for(frozenset(formats)) if s.needs is None or peeling.buffer.holding(s.needs).any()]
+    peeling, formats = _Peeling(text, ctx), frozenset(formats)
+    shapes = [s for s in shapes_for(formats) if s.needs is None or peeling.buffer.holds(s.needs)]
     rows = np.arange(len(text), dtype=np.int64)
     for _ in range(_MAX_LAYERS):
         rows = peeling.layer(shapes, rows)
         if not len(rows):
             break
-    return peeling.headers()
+    return peeling.headers(escaped=formats == {_SYSLOG})
 
 
 class _Peeling:
@@ -97,6 +101,7 @@ class _Peeling:
         self._collected = np.full(n, stamps.NO_TIME)
         self._boot = np.full(n, stamps.NO_TIME)
         self._clock = np.full(n, stamps.NO_TIME)
+        self._delta = np.full(n, stamps.NO_TIME)
         self._basis = np.zeros(n, np.int8)
         self._rank = np.full(n, -1, np.int32)
         self._node = np.full(n, -1, np.int32)
@@ -178,12 +183,15 @@ class _Peeling:
         elif form.startswith("boot"):
             basis, kind = BASES.index(times.BOOT_RELATIVE), self._boot
             micros = stamps.read_numbers(texts, form)
+        elif form.startswith("delta"):
+            basis, kind = BASES.index(times.BOOT_RELATIVE), self._delta
+            micros = stamps.read_numbers(texts, form)
         elif form.startswith("epoch"):
             basis, kind = BASES.index(times.EPOCH), self._event
             micros = stamps.plausible(stamps.read_numbers(texts, form))
         else:
             kind = self._event
-            micros, zoned = stamps.read_layout(texts, form, self._ctx.zone, self._latest)
+            micros, zoned = stamps.read_layout(texts, form, shape.zone or self._ctx.zone, self._latest)
             basis = BASES.index(times.NO_YEAR)
             if stamps.layout(form).has_year:
                 basis = np.where(zoned, _ZONED, _ASSUMED)
@@ -195,11 +203,14 @@ class _Peeling:
         told = fresh if kind is self._event else fresh & (self._basis[rows] == 0)
         self._basis[rows[told]] = np.broadcast_to(basis, len(rows))[told]
 
-    def headers(self) -> Headers:
-        """What was found."""
+    def headers(self, *, escaped: bool = False) -> Headers:
+        """What was found; `escaped` texts hold control characters as rsyslog writes them."""
         body = self.buffer.remaining(np.arange(len(self.buffer)))
-        if self.buffer.holding(_ESCAPE).any():
+        if self.buffer.holds(_ESCAPE):
             body = pc.replace_substring_regex(body, _SGR, "")
+        if escaped and self.buffer.holds(_OCTAL):
+            for written, meant in _CONTROLS.items():
+                body = pc.replace_substring(body, written, meant)
         return Headers(
             event_time=stamps.time_array(self._event),
             basis=self._basis,
@@ -209,6 +220,7 @@ class _Peeling:
             collected_at=stamps.time_array(self._collected),
             boot_us=_nullable(self._boot, stamps.NO_TIME),
             tod_us=_nullable(self._clock, stamps.NO_TIME),
+            delta_us=_nullable(self._delta, stamps.NO_TIME),
         )
 
 

@@ -33,6 +33,11 @@ class Item:
     kind: str | None = None
 
 
+def is_json_file(name: str) -> bool:
+    """Whether a file is one JSON document, by its name."""
+    return re.search(r"\.json(\.gz|\.zst)?$", name) is not None
+
+
 def walk_items(data: bytes, path: Sequence[str]) -> Iterator[Item]:
     """Items of the array at `path` of each document, of a bare array, else each document itself.
 
@@ -173,3 +178,22 @@ def _is_json_lines(view: str) -> bool:
     lines = [line for line in view[:_LOOK_CHARACTERS].split("\n") if line.strip()]
     heads = [line for line in lines[:_LOOK_LINES] if line.startswith("{")]
     return len(lines) > 1 and any(isinstance(load_json(line), dict) for line in heads)
+
+
+def pair_spans(data: bytes) -> Iterator[tuple[int, int, tuple[str, Json] | None]]:
+    """Members of one object with their places; None for the place where it is damaged."""
+    view = data.decode("latin-1")
+    at = _skip(view, 0)
+    try:
+        if view[at] != "{":
+            raise ValueError(view[at])
+        at = _skip(view, at + 1)
+        while view[at] != "}":
+            _, end = _DECODER.raw_decode(view, at)
+            _, end = _DECODER.raw_decode(view, _skip(view, view.index(":", end) + 1))
+            pair = load_json("{" + data[at:end].decode(errors="replace") + "}")
+            yield at, end, next(iter(pair.items()), None) if isinstance(pair, dict) else None
+            at = _skip(view, end)
+    except (ValueError, IndexError, RecursionError):
+        if data:
+            yield min(at, len(data)), len(data), None

@@ -151,6 +151,8 @@ def _node(item: Object) -> Iterator[str]:
         healthy = "True" if condition.get("type") == "Ready" else "False"
         if condition.get("type") == "Ready" or condition.get("status") != healthy:
             yield f"{condition.get('type')}={condition.get('status')}:{condition.get('reason') or '-'}"
+        if condition.get("type") == "Ready" and condition.get("status") == "Unknown":
+            yield _pair("heartbeat", condition.get("lastHeartbeatTime"))
     yield _pair("taints", ",".join(f"{t.get('key')}:{t.get('effect')}" for t in parts(item, "spec.taints")))
     yield _pair("unschedulable", "true" if dig(item, "spec.unschedulable") is True else None)
 

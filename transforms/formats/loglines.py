@@ -1,22 +1,28 @@
 """Plain-text logs: every physical line lands, with what its header says and the written times around it."""
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from firstfault.transforms.formats import stamps, times
+from firstfault.transforms.formats import ignored, stamps, times
 from firstfault.transforms.formats.context import StreamContext
 from firstfault.transforms.formats.headers import BASES, Headers, basis_words, strip_headers
-from firstfault.transforms.formats.lines import Lines, split_lines
+from firstfault.transforms.formats.ignored import silence_ignored
+from firstfault.transforms.formats.lines import Lines, split_glued, split_lines
+from firstfault.transforms.formats.relative import after_anchors, settle_repeated_hour, since_start
 from firstfault.transforms.formats.stamps import NO_TIME, Micros
 from firstfault.transforms.staged import LANDED_LOG, READ_SCHEMA
 
 _SLICE_BYTES = 8 << 20  # a slice's arrays stay small whatever the range holds
 _READINESS = "readiness"
+_KMSG = re.compile(rb"\d{1,4},(?P<seq>\d{1,18}),\d{1,16},[^;\n]{1,40};")
 _NONE = BASES.index(times.NONE)
+_YEARLESS, _ASSUMED = BASES.index(times.NO_YEAR), BASES.index(times.ASSUMED_ZONE)
 _DATED = (BASES.index(times.ZONED), BASES.index(times.EPOCH))  # the first and last of those with a year
 
 
@@ -25,6 +31,9 @@ def read(data: bytes, ctx: StreamContext) -> pa.Table:
     slices = [(lines, strip_headers(lines.text, (ctx.source,), ctx)) for lines in _slices(data, ctx)]
     if not slices:
         return READ_SCHEMA.empty_table()
+    lost = _KMSG.match(data) if ctx.lines_before == 0 else None
+    if lost is not None and int(lost["seq"]):
+        slices[0] = (slices[0][0], _say_wrapped(slices[0][1], int(lost["seq"])))
     event, basis = _event_times([headers for _, headers in slices], ctx)
     ranks = np.concatenate([pc.fill_null(h.rank, -1).to_numpy() for _, h in slices])
     before, after = neighbours(event, ranks)
@@ -38,7 +47,14 @@ def read(data: bytes, ctx: StreamContext) -> pa.Table:
         "t_prev": stamps.time_array(before),
         "t_next": stamps.time_array(after),
     }
-    return _tables(slices, columns, ctx)
+    table = _tables(slices, columns, ctx)
+    return silence_ignored(table) if ignored.MARK.encode() in data else table
+
+
+def _say_wrapped(headers: Headers, lost: int) -> Headers:
+    """The headers with a word before the first body: a dump whose first record is not number 0 lost those before."""
+    first = f"kernel ring wrapped: {lost} records lost; {headers.body[0].as_py() or ''}"
+    return replace(headers, body=pa.concat_arrays([pa.array([first]), headers.body[1:]]))
 
 
 def neighbours(event: Micros, ranks: npt.NDArray[np.int32]) -> tuple[Micros, Micros]:
@@ -74,8 +90,11 @@ def _slices(data: bytes, ctx: StreamContext) -> Iterator[Lines]:
         end = data.find(b"\n", min(at + _SLICE_BYTES, len(data) - 1)) + 1 or len(data)
         part = data if end - at == len(data) else data[at:end]
         lines = split_lines(part, ctx)
-        yield Lines(lines.offsets + at, lines.lengths, lines.numbers + count, lines.text)
-        at, count = end, count + len(lines)
+        whole = len(lines)
+        if part.startswith(b"<"):
+            lines = split_glued(lines, part, ctx)
+        yield Lines(lines.offsets + at, lines.lengths, lines.numbers + count, lines.text, lines.units)
+        at, count = end, count + whole
 
 
 def _event_times(headers: list[Headers], ctx: StreamContext) -> tuple[Micros, npt.NDArray[np.int8]]:
@@ -84,6 +103,14 @@ def _event_times(headers: list[Headers], ctx: StreamContext) -> tuple[Micros, np
     boot = np.concatenate([stamps.micros_of(h.boot_us) for h in headers])
     basis = np.concatenate([h.basis for h in headers])
     event = _settle_years(event, basis)
+    if ctx.zone != "UTC":
+        event = settle_repeated_hour(event, (basis == _ASSUMED) | (basis == _YEARLESS), ctx.zone)
+    delta = np.concatenate([stamps.micros_of(h.delta_us) for h in headers])
+    if (delta != NO_TIME).any():
+        placed = after_anchors(event, delta)
+        basis[placed != NO_TIME] = _YEARLESS
+        event = np.where(placed != NO_TIME, placed, event)
+        boot = np.where(boot == NO_TIME, since_start(delta), boot)
     file_time = times.to_micros(ctx.file_time)
     relative = (event == NO_TIME) & (boot != NO_TIME)
     if relative.any():
@@ -96,7 +123,7 @@ def _event_times(headers: list[Headers], ctx: StreamContext) -> tuple[Micros, np
 
 def _settle_years(event: Micros, basis: npt.NDArray[np.int8]) -> Micros:
     """Moves times without year to the year of the dated lines around, when the file time was a copy's."""
-    yearless, dated = basis == BASES.index(times.NO_YEAR), (basis >= _DATED[0]) & (basis <= _DATED[-1])
+    yearless, dated = basis == _YEARLESS, (basis >= _DATED[0]) & (basis <= _DATED[-1])
     if not (yearless.any() and dated.any()):
         return event
     away = np.rint((np.median(event[dated]) - event[yearless]) / times.YEAR_US).astype(np.int64)
@@ -122,7 +149,7 @@ def _table(lines: Lines, headers: Headers, part: dict[str, pa.Array], ctx: Strea
     n = len(lines)
     columns = part | {
         "disposition": pa.repeat(LANDED_LOG, n),
-        "units": pa.repeat(pa.scalar(1, pa.int32()), n),
+        "units": pa.array(lines.units) if lines.units is not None else pa.repeat(pa.scalar(1, pa.int32()), n),
         "byte_offset": pa.array(lines.offsets),
         "length": pa.array(lines.lengths),
         "line_no": pa.array(lines.numbers),

@@ -1,7 +1,8 @@
 """NCCL RAS: the text of `ncclras` and its monitor, and its JSON.
 
-Travel times are samples `clock.ras_travel_s`, labelled from and to. Lines that name a rank carry it; the JSON gives a
-row a rank: `ras comm=0x9c51 rank=17 host=n3 pid=41201 AllReduce=2398577`.
+Travel times are samples `clock.ras_travel_s`, labelled from and to. The JSON gives a row a rank: `ras comm=0x9c51
+rank=17 host=n3 pid=41201 state=ok AllReduce=577`, and ` lags=AllReduce seq=577 lead=578` behind it where a minority of
+the communicator launched fewer. A rank here is one inside its communicator, so no row is given a global one.
 """
 
 import re
@@ -22,7 +23,6 @@ _TRAVEL = re.compile(
     r"From node (?P<from>\S+) process (?P<from_pid>\d+) to node (?P<to>\S+) process (?P<to_pid>\d+): "
     r"observed travel time of (?P<seconds>-?\d+(?:\.\d+)?)\s*s"
 )
-_RANK = re.compile(r"\bRank (?P<rank>\d{1,6}) ")
 _STAMP = re.compile(r'"timestamp"\s*:\s*"(?P<time>[^"]{0,40})"')
 _HEADING = re.compile(r"[=\-~^]+$")
 
@@ -34,7 +34,7 @@ def read(data: bytes, ctx: StreamContext) -> pa.Table:
         _read_json(rows, data, ctx)
     else:
         for line in each_line(data, ctx):
-            stamped, travel, rank = _STAMPED.match(line.text), _TRAVEL.search(line.text), _RANK.search(line.text)
+            stamped, travel = _STAMPED.match(line.text), _TRAVEL.search(line.text)
             about = moment(stamped["time"], ctx) if stamped else file_moment(ctx)
             if not line.text.strip():
                 rows.drop(line, BLANK)
@@ -45,7 +45,7 @@ def read(data: bytes, ctx: StreamContext) -> pa.Table:
                 rows.samples(line, {TRAVEL: float(travel["seconds"])}, labels=labels, node=ctx.node, **about)
             else:
                 text = stamped["text"] if stamped else line.text.strip()
-                rows.log(line, text=text, rank=int(rank["rank"]) if rank else None, node=ctx.node, **about)
+                rows.log(line, text=text, node=ctx.node, **about)
     return rows.table()
 
 
@@ -57,31 +57,47 @@ def _read_json(rows: Rows, data: bytes, ctx: StreamContext) -> None:
     about = found if found.get("event_time") is not None else file_moment(ctx)
     start = len(view) - len(view.lstrip())
     for comm in nested_spans(view, start, ("communicators",)):
-        told = load_json(view[comm[0] : comm[1]])
-        name = str(told.get("hash")) if isinstance(told, dict) else "-"
+        told = _object(load_json(view[comm[0] : comm[1]]))
+        name, leads = str(told.get("hash", "-")), _leads(told)
         ranks = [(span, "ok") for span in nested_spans(view, comm[0], ("ranks",))]
         ranks += [(span, "missing") for span in nested_spans(view, comm[0], ("missing_ranks",))]
         for span, state in sorted(ranks):
             line, units = book.record(*span)
             rank = load_json(line.text)
             if isinstance(rank, dict):
-                rows.log(line, units, **_columns(rank, name, state) | about)
+                rows.log(line, units, **_columns(rank, name, state, leads) | about)
             else:
                 rows.quarantine(line, BAD_JSON, units)
     whole = load_json(data.decode(errors="replace"))
     book.finish(BAD_JSON, refuse=True) if whole is None else book.finish()
 
 
-def _columns(rank: dict[str, Json], comm: str, state: str) -> dict[str, Any]:
+def _leads(comm: dict[str, Json]) -> dict[str, int]:
+    """Most launches by operation, of those operations of which at most half of the ranks launched fewer."""
+    listed = comm.get("ranks")
+    counts = [_object(_object(rank).get("collective_counts")) for rank in (listed if isinstance(listed, list) else [])]
+    leads: dict[str, int] = {}
+    for op in dict.fromkeys(name for count in counts for name in count):
+        known = [value for count in counts if isinstance(value := count.get(op), int)]
+        most = max(known, default=0)
+        if 0 < sum(value < most for value in known) * 2 <= len(known):
+            leads[op] = most
+    return leads
+
+
+def _columns(rank: dict[str, Json], comm: str, state: str, leads: dict[str, int]) -> dict[str, Any]:
     """What one rank says."""
     counts, status = (_object(rank.get(name)) for name in ("collective_counts", "status"))
     told = {"comm": comm, "rank": rank.get("rank"), "host": rank.get("host"), "pid": rank.get("pid"), "state": state}
     fields = {name: str(value) for name, value in (told | counts | status).items() if value is not None}
-    text = " ".join(["ras", *(f"{name}={value}" for name, value in fields.items())])
-    number = rank.get("rank")
-    known = number if isinstance(number, int) and 0 <= number < 1_000_000 else None
+    words = [f"{name}={value}" for name, value in fields.items()]
+    for op, most in leads.items():
+        if isinstance(count := counts.get(op), int) and count < most:
+            words += [f"lags={op}", f"seq={count}", f"lead={most}"]
+            break
     host = rank.get("host")
-    return {"text": text, "fields": fields, "rank": known, "node": short_host(host) if isinstance(host, str) else None}
+    node = short_host(host) if isinstance(host, str) else None
+    return {"text": " ".join(["ras", *words]), "fields": fields, "node": node}
 
 
 def _object(value: Json) -> dict[str, Json]:

@@ -38,8 +38,15 @@ _LABELS = {
     "driver_version",
     "pstate",
     "hostname",
+    "gpu_serial",
+    "pid",
+    "process_name",
+    "retired_pages.address",
+    "retired_pages.cause",
+    "retired_pages.timestamp",
 }
 _NOT_VALUES = {"timestamp", "pci.bus_id", "gpu_bus_id", "pci.bus", "pci.domain", "pci.device", "count"}
+_PROCESS = "process_name"
 _UNIT = re.compile(r"\s*\[[^\]]*\]$")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?=$|\s)")
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,16}$")
@@ -89,7 +96,7 @@ def parse_header(text: str) -> list[str] | None:
 
 def _row(rows: Rows, line: Line, columns: list[str], ctx: StreamContext) -> None:
     """Lands the cells of one row."""
-    cells = [cell.strip() for cell in line.text.split(",")]
+    cells = _joined([cell.strip() for cell in line.text.split(",")], columns)
     if len(cells) != len(columns):
         rows.quarantine(line, FIELD_COUNT)
         return
@@ -104,6 +111,15 @@ def _row(rows: Rows, line: Line, columns: list[str], ctx: StreamContext) -> None
         labels = found.labels | {"column": column, "text": text}
         units = int(at == 0 and not found.values)
         rows.add(LANDED_SAMPLE, line, units, metric=ERROR_CELL, value=1.0, labels=labels, **about)
+
+
+def _joined(cells: list[str], columns: list[str]) -> list[str]:
+    """The cells, with a process's name in one: nothing is quoted, and a name may hold commas."""
+    extra = len(cells) - len(columns)
+    if extra <= 0 or _PROCESS not in columns:
+        return cells
+    at = columns.index(_PROCESS)
+    return [*cells[:at], ", ".join(cells[at : at + extra + 1]), *cells[at + extra + 1 :]]
 
 
 def _read_cells(row: dict[str, str]) -> _Cells:

@@ -1,4 +1,7 @@
-"""`nvidia-smi -q` as text: indented `Key : Value` blocks, a GPU a block; also the default table's error cells."""
+"""`nvidia-smi -q` as text: indented `Key : Value` blocks, a GPU a block; also the default table's error cells.
+
+What the program's other tables say: `nvidia_monitor`. A healthy default table, and a topology, say nothing of a fault.
+"""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from firstfault.transforms.formats import nvidia_smi, nvidia_xml
+from firstfault.transforms.formats import nvidia_monitor, nvidia_smi, nvidia_xml
 from firstfault.transforms.formats.context import StreamContext
 from firstfault.transforms.formats.linebook import LineBook
 from firstfault.transforms.formats.nvidia_dump import Gpu, dump_moment, land_gpu
@@ -21,7 +24,11 @@ _BANNER = "NVSMI LOG"
 _SLUG = re.compile(r"[^a-z0-9]+")
 _SKIPPED = ("processes", "supported_clocks", "mig_devices")
 _KNOWN_HEADS = ("#", "+", "|", "=")
-_NOT_READ = "not_read"
+_NOT_READ, _TABLE_REASON = "not_read", "structure.table"
+_TABLE = re.compile(
+    rb"(?m)^\| NVIDIA-SMI |^\s*(?:\x1b\[4m)?GPU0\s.*(?:CPU Affinity|NUMA)"
+)  # the default table, topo -m
+_HEAD_BYTES = 4096
 
 
 @dataclass
@@ -52,6 +59,8 @@ def read(data: bytes, ctx: StreamContext) -> pa.Table:
         return nvidia_xml.read(data, ctx)
     if nvidia_smi.parse_header(head.split(b"\n", 1)[0].decode(errors="replace").strip()) is not None:
         return nvidia_smi.read(data, ctx)
+    if nvidia_monitor.is_monitor(data[:_HEAD_BYTES].decode(errors="replace")):
+        return nvidia_monitor.read(data, ctx)
     rows = Rows()
     book = LineBook(rows, data, ctx)
     for found in _blocks(data, ctx):
@@ -60,6 +69,8 @@ def read(data: bytes, ctx: StreamContext) -> pa.Table:
             about["labels"] = {"driver_version": found.header["driver_version"]}
         start, end = found.start - ctx.byte_from, found.end - ctx.byte_from
         land_gpu(rows, book.record(start, end), found.gpu, about)
+    if _TABLE.search(data):
+        book.finish(_TABLE_REASON)
     book.finish(_NOT_READ, refuse=not rows.landed)
     return rows.table()
 

@@ -1,4 +1,4 @@
-"""PCI addresses as the project spells them: lower case, four-digit domain, no function."""
+"""PCI addresses as the project spells them: lower case, no function, a domain of four digits or, if need be, eight."""
 
 import re
 
@@ -18,7 +18,9 @@ def normalise_pci_text(address: str | None, *, function: bool = False) -> str | 
     if match is None:
         return None
     domain, bus, device, number = match.groups()
-    short = f"{int(domain or '0', 16):04x}:{int(bus, 16):02x}:{int(device, 16):02x}"
+    number_of_domain = int(domain or "0", 16)
+    width = 8 if number_of_domain > 0xFFFF else 4
+    short = f"{number_of_domain:0{width}x}:{int(bus, 16):02x}:{int(device, 16):02x}"
     return f"{short}.{number}" if function and number else short
 
 

@@ -13,7 +13,7 @@ from firstfault.transforms.formats.rows import BAD_JSON, BAD_VALUE, NO_VALUE, Li
 from firstfault.transforms.formats.series import identity, is_blank
 from firstfault.transforms.staged import DROPPED, LANDED_SAMPLE, QUARANTINED, READ_SCHEMA
 
-_NO_SERIES = "no_series"
+_NO_SERIES, _REFUSED = "no_series", "query_failed"
 _HISTOGRAM = "native_histogram"
 
 
@@ -28,7 +28,8 @@ def read(data: bytes, ctx: StreamContext) -> pa.Table:
         points = _points(series)
         if points is None:
             if "histograms" not in series and "histogram" not in series:
-                rows.quarantine(line, BAD_JSON if item.value is None else _NO_SERIES)
+                refused = _REFUSED if series.get("status") == "error" else _NO_SERIES
+                rows.quarantine(line, BAD_JSON if item.value is None else refused)
         elif points:
             tables.append(_series_table(item, series, points, ctx))
     return pa.concat_tables([rows.table(), *tables])

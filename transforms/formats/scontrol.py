@@ -10,10 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from firstfault.transforms.formats import times
+from firstfault.transforms.formats import scontrol_json, times
 from firstfault.transforms.formats.context import StreamContext
 from firstfault.transforms.formats.hosts import short_host
-from firstfault.transforms.formats.rows import BLANK, HEADER, Line, Rows, each_line, file_moment, moment
+from firstfault.transforms.formats.jsonwalk import is_json_file
+from firstfault.transforms.formats.rows import BLANK, HEADER, NO_HEADER, Line, Rows, each_line, file_moment, moment
 
 _START = re.compile(r"(?P<kind>NodeName|JobId|PartitionName|ReservationName|StepId)=(?P<id>\S+)")
 _KEY = re.compile(r"(?:^|(?<=\s))(?P<key>[A-Z][\w:/]*)=")
@@ -26,6 +27,9 @@ _SINFO = re.compile(
     r"(?:\s*\|\s*|\s+)(?P<nodes>[A-Za-z][\w.,\[\]-]*)\s*$"
 )
 _SINFO_HEADER = re.compile(r"\s*REASON\b.*\bNODELIST\b")
+_CONFIG = re.compile(
+    r"[A-Z][\w/\[\]]*\s+=(?:\s|$)|[A-Z][\w ]* Configuration:|Configuration data as of|Slurmctld\(\S+\) at|Cgroup"
+)
 _SUFFIXES = "*~#%!$@^-"
 _MARKS = {"*": "NOT_RESPONDING", "$": "MAINTENANCE"}
 _NO_RECORD = "no_record"
@@ -34,6 +38,8 @@ _UNSET = {"", "(null)", "None", "N/A", "Unknown", "none"}
 
 def read(data: bytes, ctx: StreamContext) -> pa.Table:
     """A row a record, whose units are its lines; the time is when the reason was set or the job ended."""
+    if is_json_file(ctx.file):
+        return scontrol_json.read(data, ctx)
     rows = Rows()
     for line, count in _records(data, ctx):
         start, reason = _START.match(line.text), _SINFO.match(line.text)
@@ -46,8 +52,10 @@ def read(data: bytes, ctx: StreamContext) -> pa.Table:
             rows.drop(line, HEADER, count)
         elif reason is not None:
             rows.log(line, count, **_drained(reason, ctx))
+        elif _CONFIG.match(line.text):
+            rows.log(line, count, text=f"scontrol config {' '.join(line.text.split())}", **file_moment(ctx))
         else:
-            rows.quarantine(line, _NO_RECORD, count)
+            rows.quarantine(line, NO_HEADER if "|" in line.text else _NO_RECORD, count)
     return rows.table()
 
 

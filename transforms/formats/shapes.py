@@ -33,6 +33,7 @@ class Shape:
         time: How `ts` is read, or None.
         collected: The stamp is a collector's.
         outer: Only before any rank or time was found.
+        zone: IANA zone of the stamp, whatever the site's is.
         reach: Bytes of the line the pattern sees.
         priority: Lower is tried first.
         tests: Hit and miss lines.
@@ -48,6 +49,7 @@ class Shape:
     time: str | None = None
     collected: bool = False
     outer: bool = False
+    zone: str | None = None
     reach: int = _REACH_BYTES
     priority: int = 100
     tests: Mapping[str, Any] = field(default_factory=dict)
@@ -86,6 +88,7 @@ def _compile(raw: Mapping[str, Any], families: Mapping[str, list[str]], fragment
         time=raw.get("time"),
         collected=raw.get("gives") == "collected_at",
         outer=raw.get("outer", False),
+        zone=raw.get("zone"),
         reach=raw.get("reach", _REACH_BYTES),
         priority=raw["priority"],
         tests=raw["tests"],

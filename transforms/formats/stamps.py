@@ -21,7 +21,14 @@ NO_TIME = np.iinfo(np.int64).min
 """Marks a missing time in an array of microseconds since the epoch."""
 
 _LAST_US = LAST_SECOND * SECOND_US
-_SCALES = {"epoch_s": SECOND_US, "epoch_ms": 1000, "epoch_us": 1, "boot_s": SECOND_US, "boot_us": 1}
+_SCALES = {
+    "epoch_s": SECOND_US,
+    "epoch_ms": 1000,
+    "epoch_us": 1,
+    "boot_s": SECOND_US,
+    "boot_us": 1,
+    "delta_s": SECOND_US,
+}
 _WIDTHS = {"Y": 4, "y": 2, "m": 2, "d": 2, "e": 2, "H": 2, "M": 2, "S": 2, "b": 3, "a": 3}
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _LEAP_CYCLE_YEARS = 8  # the longest wait for a 29 February

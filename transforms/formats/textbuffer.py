@@ -37,6 +37,11 @@ class TextBuffer:
         """Number of texts."""
         return len(self.starts)
 
+    def holds(self, literal: str) -> bool:
+        """Whether any text may hold the literal."""
+        wanted = literal.encode()
+        return wanted[:1] in self._raw and wanted in self._raw  # the search for one byte is the fastest
+
     def holding(self, literal: str) -> npt.NDArray[np.bool_]:
         """Which texts may hold the literal; looked for in the whole buffer, so that a rare one costs little."""
         found = self._holding.get(literal)

@@ -13,6 +13,8 @@ from tests.transforms.formats.reading import read_table, units
 from tests.transforms.formats.test_chrony import FAST_LISTED, FAST_LOG, FAST_TOLD, MEASUREMENTS, SOURCES, STATISTICS
 from tests.transforms.formats.test_counters import ETHTOOL, LONG, PERFQUERY
 from tests.transforms.formats.test_dcgmi import DMON, V4, V31, V33
+from tests.transforms.formats.test_fabric_dumps import ERRORS, PORTS
+from tests.transforms.formats.test_fabric_dumps import TOPOLOGY as FABRIC
 from tests.transforms.formats.test_flight_recorder import DUMP
 from tests.transforms.formats.test_journald import RECORD
 from tests.transforms.formats.test_kube import EVENT, JOB, NODE, POD
@@ -21,6 +23,8 @@ from tests.transforms.formats.test_metrics import EXPOSITION, GPU, matrix
 from tests.transforms.formats.test_nccl_ras import DOCUMENT as RAS_DOCUMENT
 from tests.transforms.formats.test_nccl_ras import TEXT as RAS
 from tests.transforms.formats.test_nvidia_dump import LAUGHS, TEXT, XML
+from tests.transforms.formats.test_nvidia_monitor import DMON as SMI_DMON
+from tests.transforms.formats.test_nvidia_monitor import LINKS, PMON
 from tests.transforms.formats.test_nvidia_smi import FINE, LOST
 from tests.transforms.formats.test_nvidia_smi import HEADER as SMI_HEADER
 from tests.transforms.formats.test_ptp import NTPQ, PHC2SYS, PTP4L
@@ -33,7 +37,10 @@ from tests.transforms.formats.test_scontrol import NODE as SLURM_NODE
 from tests.transforms.formats.test_scontrol import ONE_LINE, SINFO
 from tests.transforms.formats.test_sel import SEL
 from tests.transforms.formats.test_shipper import FLUENT_BIT, FLUENT_PAIR, LOKI, OTLP, VECTOR
+from tests.transforms.formats.test_switch_counters import EVENT as GNMI_EVENT
+from tests.transforms.formats.test_switch_counters import FEC, SONIC, STREAM
 from tests.transforms.formats.test_switch_log import SWITCH
+from tests.transforms.formats.test_sysfs import TEXT as SYSFS
 from tests.transforms.formats.test_tables import CHANGES, TOPOLOGY
 
 DOCUMENTS = {"sacct_json", "kube", "prometheus", "flight_recorder"}
@@ -57,9 +64,12 @@ CAPTURES += [
     RAS,
     STACKS,
 ]
+CAPTURES += [ERRORS, PORTS, FABRIC, SONIC, FEC, SYSFS, SMI_DMON, PMON, LINKS]
 LINES += [line for text in CAPTURES for line in text.splitlines()]
 LINES += [json.dumps(document) for document in (V31, V33, V4, RAS_DOCUMENT, THREADS)]
 LINES += [XML, LAUGHS, TEXT, OTLP, FLUENT_BIT, FLUENT_PAIR, VECTOR, LOKI]
+LINES += [json.dumps(part) for part in (STREAM, GNMI_EVENT)]
+LINES += ["<11>Nov 29 13:30:00 n1 kernel: a<12>Nov 29 13:30:01 n1 kernel: b"]
 LINES += ["", "=" * 9, "cluster,job_id,category", "z,9,storage", "link mlx5_0/1 a 1"]
 ITEMS = [
     OLD,
@@ -76,6 +86,8 @@ ITEMS = [
     {"a": {"b": []}},
 ]
 
+RECORDS = {"pri": 3, "time": 1.5, "msg": "x"}
+SLURM_JSON = {"name": "n1", "state": ["DOWN"], "reason": "x"}
 damage = st.sampled_from([b"", b"\xff", b"\x00", b"\r", b'"', b"|", b",", b"{", b"]", b"\\ud800"])
 line = st.one_of(st.sampled_from(LINES).map(str.encode), st.binary(max_size=30), st.text(max_size=20).map(str.encode))
 cut = st.tuples(line, st.integers(0, 400), damage).map(
@@ -115,6 +127,23 @@ def test_document_readers_never_raise(source, items, at, dirt, indent):
     table = read_table(source, data[:at] + dirt + data[at:])
     assert units(table) >= min(1, len(items))
     assert units(read_table(source, data)) >= len(items)
+
+
+@pytest.mark.parametrize("source", ["dmesg", "gnmi", "perfquery", "scontrol", "sysfs"])
+@given(
+    items=st.lists(st.sampled_from([*ITEMS, STREAM, RECORDS, SLURM_JSON]), max_size=5),
+    at=st.integers(0, 4000),
+    dirt=damage,
+    indent=st.sampled_from([None, 1]),
+)
+def test_documents_by_their_name_never_raise(source, items, at, dirt, indent):
+    document = {"dmesg": items, "nodes": items, "/sys/class/net/ib0/speed": "1\n"} if items else items
+    data = json.dumps(document, indent=indent).encode()
+    for text in (data, data[:at] + dirt + data[at:]):
+        table = read_table(source, text, file="x/a.json")
+        for row in table.select(["disposition", "reason", "byte_offset", "length"]).to_pylist():
+            assert (row["reason"] is None) == row["disposition"].startswith("landed")
+            assert 0 <= row["byte_offset"] <= row["byte_offset"] + row["length"] <= len(text)
 
 
 @pytest.mark.parametrize("source", sorted(DOCUMENTS))

@@ -1,7 +1,9 @@
+import json
+
 import pytest
 
 from firstfault.transforms.formats.counters import counter_value
-from tests.transforms.formats.reading import landed, read_table, reasons, samples, units, utc
+from tests.transforms.formats.reading import landed, read, read_table, reasons, samples, units, utc
 
 PERFQUERY = """# Port extended counters: Lid 134 port 1 (CapMask: 0x5A00 CapMask2: 0x0000000)
 PortSelect:......................1
@@ -24,6 +26,7 @@ def test_perfquery_blocks_are_ports():
     assert [(row["port"], row["metric"], row["value"]) for row in rows] == [
         ("lid134:1", "ib.SymbolErrorCounter", 7.0),
         ("lid134:1", "ib.LinkDownedCounter", 255.0),
+        ("lid134:1", "ib.counter_saturated", 1.0),
         ("lid134:1", "ib.PortXmitWait", 41864608.0),
         ("lid134:2", "ib.SymbolErrorCounter", 0.0),
     ]
@@ -36,7 +39,7 @@ def test_the_hca_of_the_file_name_names_the_port():
     rows = landed(
         "perfquery", PERFQUERY, node="gpu-r31-n03", file="nodes/gpu-r31-n03/perfquery-mlx5_3-20261129T133000.txt"
     )
-    assert [row["port"] for row in rows[::3]] == ["gpu-r31-n03/mlx5_3/1", "gpu-r31-n03/mlx5_3/2"]
+    assert [row["port"] for row in (rows[0], rows[-1])] == ["gpu-r31-n03/mlx5_3/1", "gpu-r31-n03/mlx5_3/2"]
     assert rows[0]["node"] == "gpu-r31-n03"
 
 
@@ -117,3 +120,40 @@ def test_switch_counters_wide():
     rows = landed("switch_counters", text, zone="Europe/Berlin")
     assert [(row["metric"], row["value"], row["units"]) for row in rows] == [("switch.symbolerrorcounter", 4.0, 1)]
     assert rows[0]["event_time"] == utc("2026-11-29T12:30:00Z")
+
+
+STATISTICS = [
+    {"ifindex": 0, "ifname": "mlx5_0", "port": 1, "rx_write_requests": 10, "local_ack_timeout_err": 3},
+    {"ifname": "mlx5_1", "port": 1, "packet_seq_err": 18446744073709551615},
+    {"ifname": "mlx5_2"},
+]
+
+
+def test_rdma_statistic_as_json():
+    rows = read("perfquery", json.dumps(STATISTICS), node="n1", file="nodes/n1/rdma-20261129T133000.json")
+    assert [(row["port"], row["metric"], row["value"], row["units"], row["reason"]) for row in rows] == [
+        ("n1/mlx5_0/1", "ib.rx_write_requests", 10.0, 1, None),
+        ("n1/mlx5_0/1", "ib.local_ack_timeout_err", 3.0, 0, None),
+        ("n1/mlx5_1/1", "ib.packet_seq_err", float(2**64), 1, None),
+        (None, None, None, 1, "bad_value"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "marked"),
+    [
+        ("local_link_integrity_errors", 15, True),
+        ("local_link_integrity_errors", 14, False),
+        ("link_downed", 255, True),
+        ("link_downed", 256, False),  # a wide counter went on
+        ("symbol_error", 65535, True),
+        ("port_xmit_wait", 65535, False),
+        ("out_of_sequence", 255, False),
+    ],
+)
+def test_a_counter_at_its_largest_value_is_marked(name, value, marked):
+    rows = landed("perfquery", f"/sys/class/infiniband/mlx5_0/ports/1/counters/{name}:{value}\n", node="n1")
+    assert [row["metric"] for row in rows] == [f"ib.{name}"] + ["ib.counter_saturated"] * marked
+    assert sum(row["units"] for row in rows) == 1
+    if marked:
+        assert (rows[1]["labels"]["counter"], rows[1]["port"]) == (name, "n1/mlx5_0/1")

@@ -194,3 +194,45 @@ def test_damage_in_json():
     assert reasons == ["bad_json", None]
     assert [row["reason"] for row in read("flight_recorder", '{"entries": [5, {"a": 1}]}')] == ["no_entry"] * 2
     assert read("flight_recorder", b"") == []
+
+
+NAMED = {
+    "pg_config": {
+        "0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2, 3]"},
+        "35": {"name": "35", "desc": "TENSOR", "ranks": "[2, 3]"},
+        "108": {"name": "108", "desc": "LAST", "ranks": "[0, 1, 2, 3]"},
+    },
+    "pg_status": {number: {"last_enqueued_collective": int(number)} for number in ("17", "5", "0")},
+    "entries": [entry(pg_id=5, process_group=("35", "TENSOR"))],
+}
+
+
+def told(document, dumps=pickle.dumps):
+    data = dumps(document)
+    rows = landed("flight_recorder", data if isinstance(data, bytes) else data.encode(), file=FILE)
+    return [json.loads(row["message"]) for row in rows if row["text"].startswith("fr status")]
+
+
+@pytest.mark.parametrize("dumps", [pickle.dumps, json.dumps])
+def test_a_groups_number_is_joined_to_its_name_and_members(dumps):
+    groups = {told["fr_group"]: told for told in told(NAMED, dumps)}
+    assert {name: group["last_enqueued_collective"] for name, group in groups.items()} == {"0": 0, "35": 5, "108": 17}
+    assert groups["35"] == {
+        "fr_group": "35", "pg_id": "5", "desc": "TENSOR", "ranks": [2, 3], "last_enqueued_collective": 5,
+    }  # fmt: skip
+
+
+def test_where_order_and_entries_disagree_only_the_entries_name_a_group():
+    groups = told(NAMED | {"entries": [entry(pg_id=5, process_group=("108", "LAST"))]})
+    assert {(group.get("fr_group"), group.get("pg_id")) for group in groups} == {
+        (None, "17"), ("108", "5"), (None, "0"), ("0", None), ("35", None),
+    }  # fmt: skip
+
+
+def test_groups_of_names_that_have_no_order_stay_unnamed():
+    config = {"6fa1": {"name": "6fa1", "desc": "x", "ranks": "[0, 1]"}}
+    status = {"3": {"last_enqueued_collective": 9}}
+    groups = told({"pg_config": config, "pg_status": status, "entries": []})
+    assert [(group.get("fr_group"), group.get("pg_id"), group.get("ranks")) for group in groups] == [
+        (None, "3", None), ("6fa1", None, [0, 1]),
+    ]  # fmt: skip

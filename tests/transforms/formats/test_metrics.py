@@ -69,7 +69,7 @@ def test_blanks(metric, value, blank):
 def test_instant_vectors_histograms_and_refusals():
     vector = {"data": {"result": [{"metric": GPU, "value": [1795977000, "5"]}, {"metric": GPU, "histogram": [1, {}]}]}}
     assert reasons("prometheus", json.dumps(vector)) == ["native_histogram", None]
-    assert reasons("prometheus", '{"status":"error","errorType":"timeout","error":"x"}') == ["no_series"]
+    assert reasons("prometheus", '{"status":"error","errorType":"timeout","error":"x"}') == ["query_failed"]
     assert reasons("prometheus", '{"data": {"result": []}}') == []
     assert reasons("prometheus", matrix((GPU, [[1, "1"]]))[:-30]) == ["bad_json"]
 
@@ -129,3 +129,16 @@ def test_a_numa_node_is_no_host():
 )
 def test_parse_labels(text, labels):
     assert parse_labels(text) == labels
+
+
+def test_a_dump_of_the_database_names_the_metric_in_its_labels():
+    line = '{__name__="up", instance="gpu-r07-n03:9100"} 1 1795977000123\n'
+    row = landed("exposition", line)[0]
+    assert (row["metric"], row["node"], row["event_time"]) == ("up", "gpu-r07-n03", utc("2026-11-29T18:30:00.123Z"))
+
+
+def test_the_exporter_s_labels_are_taken_in_every_spelling():
+    for host in ("Hostname", "hostname"):
+        labels = f'gpu="3",pci_bus_id="00000000:3B:00.0",{host}="GPU-r07-n03",exported_pod="p"'
+        row = landed("exposition", f"DCGM_FI_DEV_XID_ERRORS{{{labels}}} 79\n")[0]
+        assert (row["node"], row["device"], row["labels"]["exported_pod"]) == ("gpu-r07-n03", "0000:3b:00", "p")

@@ -14,7 +14,7 @@ from firstfault.transforms.formats.times import epoch_micros, parse_time
         ("0008:01:00", "0008:01:00"),
         ("PCI:0000:C5:00.0", "0000:c5:00"),
         ("3b:00.0", "0000:3b:00"),
-        ("00010000:3B:00.0", "10000:3b:00"),
+        ("00010000:3B:00.0", "00010000:3b:00"),
         ("nonsense", None),
         ("", None),
         (None, None),

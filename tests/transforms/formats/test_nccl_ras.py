@@ -35,8 +35,8 @@ def test_text_and_monitor():
     travel = next(row for row in rows if row["metric"])
     assert (travel["metric"], travel["value"]) == ("clock.ras_travel_s", -0.412)
     assert (travel["labels"]["from"], travel["labels"]["to"]) == ("10.7.3.21", "10.7.3.25")
-    laggard = next(row for row in rows if row["rank"] is not None)
-    assert (laggard["rank"], laggard["time_basis"]) == (17, "file_time")
+    laggard = next(row for row in rows if row["text"] and row["text"].startswith("Rank 17"))
+    assert (laggard["rank"], laggard["time_basis"]) == (None, "file_time")  # 17 is its rank inside the communicator
     assert rows[-1]["text"] == "PEER_UNRESPONSIVE: 10.7.3.23<28028> peer not responding for 5s (connect timeout)"
     assert rows[-1]["event_time"] == utc("2026-11-29T21:10:22Z")
     assert units(read_table("nccl_ras", TEXT.encode())) == 9
@@ -50,9 +50,18 @@ def test_json_is_a_row_a_rank(indent):
         "ras comm=0x9c51 rank=17 host=GPU-r31-n03.site pid=41201 state=ok AllReduce=2398577 abort_flag=False",
         "ras comm=0x9c51 rank=18 host=n4 state=missing considered_dead=True",
     ]
-    assert [(row["rank"], row["node"]) for row in rows] == [(17, "gpu-r31-n03"), (18, "n4")]
+    assert [(row["rank"], row["node"]) for row in rows] == [(None, "gpu-r31-n03"), (None, "n4")]
     assert rows[0]["event_time"] == utc("2026-11-29T16:10:22Z")
     assert units(read_table("nccl_ras", text.encode())) == text.count("\n")
+
+
+def test_a_minority_that_launched_fewer_is_marked():
+    ranks = [RANK | {"rank": n, "collective_counts": {"AllReduce": 578 - (n == 2), "Bcast": n}} for n in range(4)]
+    text = json.dumps({"communicators": [{"hash": "0x9c51", "ranks": ranks}]})
+    marked = [row["text"].partition(" lags=")[2] for row in landed("nccl_ras", text)]
+    assert marked == ["", "", "AllReduce seq=577 lead=578", ""]
+    equal = json.dumps({"communicators": [{"hash": "0x9c51", "ranks": ranks[:2]}]})
+    assert not any(" lags=AllReduce" in row["text"] for row in landed("nccl_ras", equal))
 
 
 def test_a_cut_document_shows_it():

@@ -168,3 +168,9 @@ def test_deep_nesting_is_damage():
     for depth in (500, 900, 990, 2000, 100_000):
         rows = read("shipper", '{"a":' * depth + "1" + "}" * depth)
         assert len(rows) == 1
+
+
+def test_a_journal_record_in_an_envelope_may_hold_bytes():
+    line = json.dumps({"__REALTIME_TIMESTAMP": "1795977000000000", "_HOSTNAME": "n1", "MESSAGE": [*XID.encode(), 255]})
+    row = landed("shipper", line)[0]
+    assert (row["text"], row["node"], row["event_time"]) == (f"{XID}\ufffd", "n1", utc("2026-11-29T18:30:00Z"))
