@@ -5,6 +5,7 @@ from firstfault.expectations import (
     candidates,
     clock_offsets,
     coverage,
+    data_quality,
     diagnoses,
     dropped_lines,
     events,
@@ -42,6 +43,7 @@ SUITES: dict[str, Suite] = {
         diagnoses,
         evidence,
         results,
+        data_quality,
         runs,
     )
 }

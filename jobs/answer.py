@@ -108,6 +108,7 @@ class Answer(_Part):
     agrees_with_scheduler: bool | None
     alternatives: list[Alternative]
     missing: list[str]
+    poor_inputs: list[str]
     conclusion: str
     action: str
     rule_id: str | None

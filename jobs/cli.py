@@ -68,7 +68,7 @@ def _told(error: Exception) -> tuple[str, int]:
         return text, USAGE
     if name in {"LakeBusyError"}:
         return text, BUSY
-    if name in {"BooksError", "ContractError"}:
+    if name in {"BooksError", "ContractError", "CriticalExpectationError"}:
         return text, CRITICAL
     if _disk_is_full(error):
         return "no space left on the disk of the lake or of Spark's scratch folder; free some and run it again.", FAILED

@@ -19,12 +19,18 @@ SMALL_ROWS = 20_000
 """Up to here a frame is held by the driver: some megabytes."""
 
 
+def few_rows(rows: DataFrame) -> pa.Table | None:
+    """The rows in the driver, None when they are more than it should hold; one job."""
+    few = rows.limit(SMALL_ROWS + 1).toArrow()
+    return few if few.num_rows <= SMALL_ROWS else None
+
+
 def materialised(rows: DataFrame) -> DataFrame:
     """The rows, computed once and cut off from the plan that made them; few rows become a local relation."""
     held = rows.persist()
     try:
-        few = held.limit(SMALL_ROWS + 1).toArrow()  # one job, where a count first would be a second one
-        if few.num_rows <= SMALL_ROWS:
+        few = few_rows(held)
+        if few is not None:
             return held.sparkSession.createDataFrame(few, held.schema)
         return held.localCheckpoint()
     finally:

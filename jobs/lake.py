@@ -4,18 +4,19 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from delta.tables import DeltaTable
-from deltalake import DeltaTable as DeltaLog
-from deltalake import Schema
-from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
+from deltalake.transaction import AddAction
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import MapType
 
-from firstfault.jobs.frames import local_frame
-from firstfault.jobs.raw_files import RawFile, arrow_uri
+from firstfault.jobs.days import day_list
+from firstfault.jobs.frames import few_rows, local_frame
+from firstfault.jobs.light import LightTable
+from firstfault.jobs.raw_files import RawFile
 from firstfault.transforms.contract import Table
 
 
@@ -38,19 +39,27 @@ class Lake:
         """The rows of the table; none when it was never written."""
         if not self.exists(table):
             return local_frame(self.spark, [], table.schema)
-        return self.spark.read.format("delta").load(self.path(table))
+        rows = self.spark.read.format("delta").load(self.path(table))
+        # A table of an earlier version lacks the columns that were added since.
+        added = [f for f in table.fields if f.name not in rows.columns]
+        return rows.withColumns({f.name: F.lit(None).cast(f.dataType) for f in added}) if added else rows
 
     def append(self, table: Table, rows: DataFrame, *, intent: str | None = None) -> None:
-        """Appends rows; a second append with the same `intent` is ignored by Delta."""
+        """Appends rows; a second append with the same `intent` is none."""
         ready = table.conform(rows)
+        few = few_rows(ready)
+        app_id = _app_id(table, intent) if intent else None
+        if few is not None:
+            self._light(table).append(few, app_id)
+            return
         if table.partitions:
             # One file a partition, not one per task and partition; a partition that is too large is split.
             ready = ready.hint("rebalance", *table.partitions)
-        writer = ready.write.format("delta").mode("append")
+        writer = ready.write.format("delta").mode("append").option("mergeSchema", "true")
         if table.partitions:
             writer = writer.partitionBy(*table.partitions)
-        if intent:
-            writer = writer.option("txnAppId", _app_id(table, intent)).option("txnVersion", "1")
+        if app_id:
+            writer = writer.option("txnAppId", app_id).option("txnVersion", "1")
         writer.save(self.path(table))
 
     def commit_files(self, table: Table, files: Sequence[RawFile], *, intent: str) -> None:
@@ -58,46 +67,41 @@ class Lake:
 
         delta-rs makes the commit: Spark has no way to add files that it did not write.
         """
-        app_id = _app_id(table, intent)
-        known = self._raw_table(table)
-        if known.transaction_version(app_id) is not None:
-            return
         now_ms = int(time.time() * 1000)
-        adds: list[AddAction | RemoveAction] = [
+        adds = [
             AddAction(f.path, f.size_bytes, f.partition, now_ms, data_change=True, stats=json.dumps(f.stats))
             for f in files
         ]
-        once = CommitProperties(app_transactions=[Transaction(app_id, 1, now_ms)])
-        known.create_write_transaction(adds, "append", known.schema(), list(table.partitions), commit_properties=once)
+        self._light(table).commit(adds, _app_id(table, intent))
 
-    def _raw_table(self, table: Table) -> DeltaLog:
-        """The table for delta-rs, made with the contract's columns and comments when it is not there."""
-        path = self.path(table)
-        path = arrow_uri(path) if "://" in path else path
-        if DeltaLog.is_deltatable(path):
-            return DeltaLog(path)
-        return DeltaLog.create(
-            path, Schema.from_json(table.schema.json()), partition_by=list(table.partitions), description=table.row
-        )
+    def read_files(self, table: Table, files: Sequence[RawFile]) -> DataFrame:
+        """The rows of data files that are written and perhaps not committed yet."""
+        root = self.path(table)
+        reader = self.spark.read.schema(table.schema).option("basePath", root)
+        return reader.parquet(*(f"{root}/{file.path}" for file in files))
 
-    def replace(self, table: Table, rows: DataFrame, where: str | None = None) -> bool:
-        """Replaces the rows that satisfy `where` (all rows when None) unless they are already equal.
+    def replace(self, table: Table, rows: DataFrame, days: Sequence[date] | None = None) -> bool:
+        """Replaces the rows of the days (all rows when None) unless they are already equal.
 
         Args:
             table: Contract of the rows.
-            rows: The new rows; all satisfy `where`.
-            where: SQL over partition columns, built from validated values only.
+            rows: The new rows; all lie on the days.
+            days: Values of the partition column `day`.
 
         Returns:
             Whether a write was made.
         """
         new = table.conform(rows).persist()
         try:
+            few = few_rows(new)
+            if few is not None:
+                return self._light(table).replace(few, days)
+            where = day_list(days) if days is not None else None
             if self.exists(table):
                 old = self.read(table)
                 if _fingerprint(old.where(where) if where else old) == _fingerprint(new):
                     return False
-            writer = new.write.format("delta").mode("overwrite")
+            writer = new.write.format("delta").mode("overwrite").option("mergeSchema", "true")
             if table.partitions:
                 writer = writer.partitionBy(*table.partitions)
             if where and self.exists(table):
@@ -106,6 +110,9 @@ class Lake:
             return True
         finally:
             new.unpersist()
+
+    def _light(self, table: Table) -> LightTable:
+        return LightTable(table, self.path(table))
 
     def merge(self, table: Table, rows: DataFrame) -> None:
         """Inserts new keys and updates rows that differ."""

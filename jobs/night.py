@@ -7,6 +7,7 @@ from datetime import date
 
 from pyspark.sql import DataFrame, SparkSession
 
+from firstfault.jobs.gates import Gates
 from firstfault.jobs.knowledge import Knowledge, KnowledgeFrames
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.landing import Landing
@@ -34,6 +35,7 @@ class Night:
     frames: KnowledgeFrames
     run: Run
     say: Progress
+    gates: Gates = field(default_factory=lambda: Gates(None))
     days: tuple[date, date] | None = None
     changed: list[DataFrame] = field(default_factory=list)
     all_are_new: bool = False

@@ -9,25 +9,22 @@ from datetime import UTC, date, datetime
 
 from pyspark.sql import SparkSession
 
-from firstfault.jobs.batch import (
-    Books,
-    known_streams,
-    land_batch,
-    mark_landed,
-    pending_ranges,
-    write_intent,
-)
+from firstfault.jobs.batch import Books
+from firstfault.jobs.extract import place_events
+from firstfault.jobs.gates import Gates
+from firstfault.jobs.intents import known_streams, mark_landed, pending_ranges, write_intent
 from firstfault.jobs.knowledge import knowledge_frames, load_knowledge
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.landing import Landing
 from firstfault.jobs.masking import make_masker
 from firstfault.jobs.night import Night, Progress
-from firstfault.jobs.placing import place_events, update_attempts, update_clock
+from firstfault.jobs.placing import update_attempts, update_clock
 from firstfault.jobs.plan import Range, make_plan
 from firstfault.jobs.publish import attribute_and_publish
 from firstfault.jobs.runs import open_run
 from firstfault.jobs.settings import Settings
 from firstfault.jobs.sources import Sources, load_sources
+from firstfault.jobs.take import land_batch
 
 
 @dataclass(frozen=True)
@@ -40,6 +37,7 @@ class NightReport:
     attempts: int
     diagnosed: int
     durations_s: dict[str, float]
+    warnings: list[str]
 
 
 def check_inputs(settings: Settings) -> None:
@@ -72,6 +70,7 @@ def run_night(
         KnowledgeError: The rules are not usable.
         LakeBusyError: Another run holds the lake.
         BooksError: The books of a batch do not balance.
+        CriticalExpectationError: A table breaks a promise of our own.
     """
     landing, lake = Landing(str(settings.landing)), Lake(spark, str(settings.lake))
     landing.check()
@@ -83,8 +82,13 @@ def run_night(
     ) as run:  # fmt: skip
         run.facts["ruleset_version"] = knowledge.version
         run.mask = make_masker(settings, knowledge.masking).text
-        night = Night(spark, lake, landing, settings, knowledge, knowledge_frames(spark, knowledge), run, say, days)
-        return _stages(night, sources)
+        gates = Gates.of(knowledge, on=settings.gates)
+        frames = knowledge_frames(spark, knowledge)
+        night = Night(spark, lake, landing, settings, knowledge, frames, run, say, gates, days)
+        report = _stages(night, sources)
+        with night.stage("document"):
+            gates.document(lake.root)
+        return report
 
 
 def _stages(night: Night, sources: Sources) -> NightReport:
@@ -108,7 +112,9 @@ def _stages(night: Night, sources: Sources) -> NightReport:
         "attempts": attempts,
         "diagnosed": diagnosed,
     }
-    return NightReport(books, unmatched, plan.waiting_tails, attempts, diagnosed, dict(night.run.durations_s))
+    night.run.durations_s["of which gates"] = round(night.gates.took_s, 3)
+    warnings = [str(failure) for failure in night.gates.warnings]
+    return NightReport(books, unmatched, plan.waiting_tails, attempts, diagnosed, dict(night.run.durations_s), warnings)
 
 
 def _take(night: Night, ranges: list[Range]) -> Books:

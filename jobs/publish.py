@@ -1,20 +1,25 @@
 """scope -> attribute -> publish: the changed attempts are scoped, explained and written; the others keep their rows."""
 
+from collections.abc import Mapping
 from datetime import date
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from firstfault.jobs.days import day_list, days_of
+from firstfault.jobs.extract import padding
 from firstfault.jobs.frames import materialised
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.night import Night
-from firstfault.jobs.placing import day_list, days_of, padding, union_keys
+from firstfault.jobs.placing import union_keys
 from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.attribution import Evidence, find_candidates, with_uid
 from firstfault.transforms.candidates import CANDIDATES
 from firstfault.transforms.competition import compete, with_coverage
 from firstfault.transforms.contract import Table
 from firstfault.transforms.coverage import COVERAGE, build_coverage
+from firstfault.transforms.data_quality import DATA_QUALITY, poor_inputs
 from firstfault.transforms.diagnoses import DIAGNOSES, build_diagnoses
 from firstfault.transforms.events import EVENTS
 from firstfault.transforms.evidence import EVIDENCE, build_evidence
@@ -26,6 +31,8 @@ from firstfault.transforms.results import RESULTS, build_results
 from firstfault.transforms.scoped_events import SCOPED_EVENTS, build_scoped_events
 from firstfault.transforms.symptoms import diagnosable, first_symptoms
 from firstfault.transforms.topology import TOPOLOGY
+
+_RAW_INPUT = ("raw_logs", "raw_telemetry", "inputs", "quarantine")
 
 
 def attribute_and_publish(night: Night) -> tuple[int, int]:
@@ -85,10 +92,10 @@ def _scope(night: Night, attempts: DataFrame, days: list[date]) -> tuple[Evidenc
     landed = lake.read(INPUTS).where(F.col("state") == LANDED)
     seen = landed.where("rank is not null").select("cluster", "job_id", "attempt_hint", "rank", "node").distinct()
     ranks = build_placement(seen, named.where("relation = 'own'"), attempts)
-    placement = _write(lake, PLACEMENT, ranks, attempts, days)
-    scoped = _write(lake, SCOPED_EVENTS, fill_nodes(named, placement), attempts, days)
+    placement = _write(night, PLACEMENT, ranks, attempts, days)
+    scoped = _write(night, SCOPED_EVENTS, fill_nodes(named, placement), attempts, days, {"events": events})
     covering = build_coverage(landed, attempts, night.settings.snapshot_pad_after_s)
-    coverage = _write(lake, COVERAGE, covering, attempts, days)
+    coverage = _write(night, COVERAGE, covering, attempts, days)
     covered = coverage.where("delivered_throughout")
     home = F.concat_ws("/", "source_cluster", "job_id")
     window = attempts.withColumns(
@@ -135,17 +142,19 @@ def _publish(night: Night, attempts: DataFrame, evidence: Evidence, coverage: Da
     candidates = materialised(find_candidates(evidence, night.frames.rules, cut=materialised))
     ranked = compete(with_coverage(candidates, symptoms, explains), explains, night.knowledge.scoring, materialised)
     ranked = materialised(ranked.withColumn("ruleset_version", F.lit(version)))
-    _write(lake, CANDIDATES, ranked.select(*CANDIDATES.columns), attempts, days)
+    _write(night, CANDIDATES, ranked.select(*CANDIDATES.columns), attempts, days)
     scoped = evidence.scoped.join(F.broadcast(night.frames.vocabulary.select("event_type", "outcome")), "event_type")
     cases = materialised(_cases(attempts.join(need, list(ATTEMPT_KEY)), scoped, version))
+    winners = ranked.where("is_winner").join(cases.select("uid", "source_cluster"), "uid")
     diagnoses = build_diagnoses(
-        cases, ranked, night.frames.rules["rules"], symptoms, coverage, night.knowledge.scoring, as_of,
-        settings.final_after_s,
+        cases, ranked, night.frames.rules["rules"], symptoms, coverage, poor_inputs(winners, scoped, _quality(lake)),
+        night.knowledge.scoring, as_of, settings.final_after_s,
     )  # fmt: skip
-    written = _write(lake, DIAGNOSES, diagnoses, attempts, days)
-    winners = ranked.where("is_winner").join(cases.select("uid"), "uid", "left_semi")
-    _write(lake, EVIDENCE, build_evidence(evidence.scoped, winners, symptoms), attempts, days)
-    _write(lake, RESULTS, build_results(written.drop("uid"), _labels(lake, attempts)), attempts, days)
+    written = _write(night, DIAGNOSES, diagnoses, attempts, days)
+    chain = build_evidence(evidence.scoped, winners, symptoms)
+    _write(night, EVIDENCE, chain, attempts, days, {"scoped_events": evidence.scoped, "diagnoses": written})
+    results = build_results(written.drop("uid"), _labels(lake, attempts))
+    _write(night, RESULTS, results, attempts, days, {"diagnoses": written})
     return written.count()
 
 
@@ -176,13 +185,30 @@ def _cases(attempts: DataFrame, scoped: DataFrame, version: str) -> DataFrame:
     ).drop("state")
 
 
-def _write(lake: Lake, table: Table, rows: DataFrame, attempts: DataFrame, days: list[date]) -> DataFrame:
-    """Replaces the rows of these attempts within the days, keeping those of others; the rows, with uid."""
-    where = day_list(days)
+def _quality(lake: Lake) -> DataFrame:
+    """What the gates of this and earlier nights found poor in raw data; clocks are corrected, not poor."""
+    return lake.read(DATA_QUALITY).where(F.col("table_name").isin(*_RAW_INPUT))
+
+
+def _write(
+    night: Night,
+    table: Table,
+    rows: DataFrame,
+    attempts: DataFrame,
+    days: list[date],
+    references: Mapping[str, DataFrame] = MappingProxyType({}),
+) -> DataFrame:
+    """Replaces the rows of these attempts within the days, keeping those of others; the rows, with uid.
+
+    Raises:
+        CriticalExpectationError: The rows break a promise of ours; the table stays as it is.
+    """
+    lake, where = night.lake, day_list(days)
     new = materialised(table.conform(rows))
+    night.gates.check(table, new, {"attempts": attempts, **references})
     every = new
     if lake.exists(table):
         others = lake.read(table).where(where).join(attempts.select(*ATTEMPT_KEY), list(ATTEMPT_KEY), "left_anti")
         every = new.unionByName(others.select(*table.columns))
-    lake.replace(table, every, where)
+    lake.replace(table, every, days)
     return with_uid(new)

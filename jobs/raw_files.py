@@ -61,6 +61,24 @@ class RawFile:
         return cls(**json.loads(text))
 
 
+def first_hours(files: list[RawFile], rows: int) -> list[RawFile]:
+    """All files, or of each home those of its first hours, together about so many rows: a part without holes."""
+    if sum(file.rows for file in files) <= rows:
+        return files
+    homes: dict[str, dict[str, list[RawFile]]] = defaultdict(lambda: defaultdict(list))
+    for file in files:
+        homes[file.partition["job_id"]][file.partition["hour"]].append(file)
+    chosen = []
+    for hours in homes.values():
+        taken = 0
+        for hour in sorted(hours):
+            if taken >= rows / len(homes):
+                break
+            chosen += hours[hour]
+            taken += sum(file.rows for file in hours[hour])
+    return chosen
+
+
 class Sink(Protocol):
     """Where a task puts landed rows."""
 
@@ -125,7 +143,7 @@ class ParquetSink:
 def write_file(fs: Any, root: str, table: Table, values: tuple[str, str], parts: list[pa.Table]) -> RawFile:  # noqa: ANN401
     """One data file with the rows of one partition."""
     partition = dict(zip(table.partitions, values, strict=True))
-    folder = "/".join(f"{name}={quote(value, safe='')}" for name, value in partition.items())
+    folder = "/".join(f"{name}={_escaped(value)}" for name, value in partition.items())
     path = f"{folder}/part-{uuid.uuid4().hex}.{COMPRESSION}.parquet"
     schema, metadata = file_schema(table), list[pq.FileMetaData]()
     rows = pa.concat_tables([part.cast(schema) for part in parts])
@@ -137,6 +155,11 @@ def write_file(fs: Any, root: str, table: Table, values: tuple[str, str], parts:
     )  # fmt: skip
     size = fs.get_file_info(f"{root}/{table.name}/{path}").size
     return RawFile(table.name, path, partition, size, rows.num_rows, _statistics(metadata[0]))
+
+
+def _escaped(value: str) -> str:
+    """A partition value as a folder's name, as Spark spells and reads it: only ASCII is escaped."""
+    return "".join(quote(c, safe="") if c.isascii() else c for c in value)
 
 
 def _statistics(metadata: pq.FileMetaData) -> dict[str, Any]:

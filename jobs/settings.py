@@ -83,6 +83,10 @@ class Settings(BaseSettings):
     """Events of a node count until this long after an attempt ends."""
     snapshot_pad_after_s: int = Field(default=86_400, ge=0)
     """State dumps of a node count until this long after an attempt ends."""
+    gates: bool = True
+    """Validate every table before it is written."""
+    gate_rows: int = Field(default=2_000_000, ge=1000)
+    """Raw rows of a batch that the gates look at; of a larger batch, the first hours of every job and home."""
     hung_after_s: int = Field(default=1800, ge=1)
     """A running attempt without a progress mark for this long is hung."""
     final_after_s: int = Field(default=21_600, ge=0)

@@ -69,6 +69,8 @@ def _facts(answer: Answer) -> Iterable[tuple[str, object]]:
         yield "GPU hours lost", f"{answer.gpu_hours_lost:.1f}"
     if answer.missing:
         yield "missing", ", ".join(answer.missing)
+    if answer.poor_inputs:
+        yield "poor sources", "; ".join(answer.poor_inputs)
     if answer.label_category:
         yield "operator", answer.label_category
     yield "rule", f"{answer.rule_id or '-'} of rule set {answer.ruleset_version}, {answer.state}"

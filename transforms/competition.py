@@ -24,12 +24,14 @@ class Scoring:
         undecidable_cap: Highest confidence when the deciding order is undecidable or a needed source is missing.
         unknown_below: Below this confidence the category is `unknown`.
         independent_bar: Points from which another unbeaten candidate is a finding of its own.
+        poor_input_factor: Part of the confidence that is left when a source it rests on is poor.
     """
 
     calibration: tuple[tuple[float, float], ...]
     undecidable_cap: float
     unknown_below: float
     independent_bar: float
+    poor_input_factor: float = 1.0
 
     def confidence(self, margin: Column) -> Column:
         """Share of verdicts with such a margin that were right."""

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, StructField, StructType
 
 
@@ -68,14 +67,12 @@ class Table:
         extra = sorted(c for c in have - want if not c.startswith("_"))
         if missing or extra:
             raise ContractError(f"table {self.name}: missing columns {missing}, unexpected columns {extra}")
-        return df.select(*(self._cast(f) for f in self.fields)).to(self.schema)
+        return df.selectExpr(*(self._cast(f) for f in self.fields)).to(self.schema)
 
-    def _cast(self, promised: StructField) -> Column:
-        value = F.col(promised.name).cast(promised.dataType)
-        if not promised.metadata["required"]:
-            return value.alias(promised.name)
-        return (
-            F.coalesce(value, F.raise_error(F.lit(f"{self.name}.{promised.name} is null")))
-            .cast(promised.dataType)
-            .alias(promised.name)
-        )
+    def _cast(self, promised: StructField) -> str:
+        """The column as SQL: one call for all columns of a frame, where Column objects take several each."""
+        name, dtype = f"`{promised.name}`", promised.dataType.simpleString()
+        value = f"cast({name} as {dtype})"
+        if promised.metadata["required"]:
+            value = f"coalesce({value}, cast(raise_error('{self.name}.{promised.name} is null') as {dtype}))"
+        return f"{value} as {name}"

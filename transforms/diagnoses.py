@@ -34,6 +34,7 @@ _ANSWER = (
     column("agrees_with_scheduler", BOOL, "our outcome is what the scheduler's state means"),
     column("alternatives", ArrayType(ALTERNATIVE), "what lost, and why"),
     column("missing", TEXTS, "sources that would settle or strengthen it"),
+    column("poor_inputs", TEXTS, "sources it rests on that the gates found poor, and how"),
     column("conclusion", TEXT, "one or two sentences"),
     column("action", TEXT, "what to do"),
     column("rule_id", TEXT, "deciding rule"),
@@ -64,6 +65,7 @@ def build_diagnoses(
     rules: DataFrame,
     symptoms: DataFrame,
     coverage: DataFrame,
+    poor: DataFrame,
     scoring: Scoring,
     as_of: Column,
     final_after_s: int,
@@ -77,6 +79,7 @@ def build_diagnoses(
         rules: Rows of `rule_tables.RULES`, for the sentences.
         symptoms: Result of `symptoms.first_symptoms` with `code`.
         coverage: Rows of the coverage table with uid.
+        poor: Result of `data_quality.poor_inputs`.
         scoring: Parameters.
         as_of: Newest time the lake knows of; a verdict is final when it is `final_after_s` past the end.
         final_after_s: Seconds.
@@ -84,7 +87,7 @@ def build_diagnoses(
     winner = ranked.where("is_winner").join(
         F.broadcast(rules.select("rule_id", "conclusion_en", "action_en", "settle")), "rule_id"
     )
-    decided = winner.withColumn("confidence", _confidence(scoring))
+    decided = winner.join(poor, "uid", "left").withColumn("confidence", _confidence(scoring))
     rows = (
         attempts.join(decided.select("uid", F.struct(*decided.columns).alias("w")), "uid", "left")
         .join(_others(ranked, scoring), "uid", "left")
@@ -98,7 +101,8 @@ def build_diagnoses(
 def _confidence(scoring: Scoring) -> Column:
     calibrated = F.least(scoring.confidence(F.col("margin")), F.col("cap"))
     doubtful = ~F.col("order_certain") | F.col("undecided") | (F.size("missing") > 0)
-    return F.round(F.when(doubtful, F.least(calibrated, F.lit(scoring.undecidable_cap))).otherwise(calibrated), 4)
+    capped = F.when(doubtful, F.least(calibrated, F.lit(scoring.undecidable_cap))).otherwise(calibrated)
+    return F.round(F.when(F.col("poor_inputs").isNotNull(), capped * scoring.poor_input_factor).otherwise(capped), 4)
 
 
 def _others(ranked: DataFrame, scoring: Scoring) -> DataFrame:
@@ -178,6 +182,7 @@ def _answer(as_of: Column, final_after_s: int) -> list[Column]:
         F.when(F.col("outcome_hint").isNotNull(), outcome == F.col("outcome_hint")).alias("agrees_with_scheduler"),
         _with_doubted(sure).alias("alternatives"),
         missing.alias("missing"),
+        F.coalesce("w.poor_inputs", none).alias("poor_inputs"),
         conclusion(sure, missing).alias("conclusion"),
         action(sure).alias("action"),
         F.col("w.rule_id").alias("rule_id"),

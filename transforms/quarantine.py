@@ -1,9 +1,10 @@
 """quarantine: what could not be used, and why."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from firstfault.transforms.contract import Table, column
+from firstfault.transforms.keys import id_column
 from firstfault.transforms.staged import QUARANTINED
 from firstfault.transforms.types import INT, LONG, TEXT, TIME
 
@@ -52,3 +53,37 @@ def build_quarantine(staged: DataFrame) -> DataFrame:
             "file_time",
         )
     )
+
+
+def failing_rows(rows: DataFrame, table: Table, check: str) -> DataFrame:
+    """One row per row of a table that broke an expectation; it accounts for no unit, as the books have it elsewhere.
+
+    Args:
+        rows: The failing rows, with the table's columns.
+        table: Their contract.
+        check: Name of the expectation in the table's suite.
+    """
+    named = {f.name for f in table.fields}
+    key = F.struct(*table.keys)
+    pointer = {
+        "stream_id": id_column(F.lit(table.name), *(F.col(k).cast("string") for k in table.keys)),
+        "byte_offset": F.lit(0),
+        "file": F.lit(f"table {table.name}"),
+        "line_no": F.lit(None),
+        "file_time": F.lit(None),
+    }
+    place = {name: F.col(name) if name in named else other for name, other in pointer.items()}
+    text = F.coalesce(*(F.col(c) for c in ("message", "text") if c in named), F.to_json(key))
+    return QUARANTINE.conform(rows.select(*_of_failing(place, text, F.lit(f"{table.name}.{check}"))).distinct())
+
+
+def _of_failing(place: dict[str, Column], text: Column, name: Column) -> list[Column]:
+    told = {
+        "length": F.octet_length(text),
+        "units": F.lit(0),
+        "sha256": F.sha2(text, 256),
+        "reason": name,
+        "expectation": name,
+        "excerpt": F.substring(text, 1, EXCERPT_CHARS),
+    }
+    return [column.alias(c) for c, column in (place | told).items()]

@@ -20,6 +20,7 @@ class ScoringFile(Strict):
         undecidable_cap: Highest confidence when the deciding order is undecidable.
         unknown_below: Below this confidence the category is `unknown`.
         independent_bar: Points from which another finding stands on its own.
+        poor_input_factor: Part of the confidence that is left when a source it rests on is poor.
     """
 
     version: int
@@ -27,6 +28,7 @@ class ScoringFile(Strict):
     undecidable_cap: Share
     unknown_below: Share
     independent_bar: float = Field(ge=0)
+    poor_input_factor: Share
 
     @model_validator(mode="after")
     def _rises(self) -> "ScoringFile":
@@ -49,4 +51,5 @@ def load_scoring(path: Path) -> Scoring:
         undecidable_cap=file.undecidable_cap,
         unknown_below=file.unknown_below,
         independent_bar=file.independent_bar,
+        poor_input_factor=file.poor_input_factor,
     )

@@ -25,7 +25,6 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from firstfault.jobs.batch import land_batch
 from firstfault.jobs.fleet import generate
 from firstfault.jobs.knowledge import knowledge_frames, load_knowledge
 from firstfault.jobs.lake import Lake
@@ -35,6 +34,7 @@ from firstfault.jobs.plan import Known, make_plan
 from firstfault.jobs.runs import Run
 from firstfault.jobs.settings import load_settings
 from firstfault.jobs.sources import load_sources
+from firstfault.jobs.take import land_batch
 from firstfault.transforms.raw_logs import RAW_LOGS
 from tests.benchmarks.conftest import CORES, Bench, in_turn
 

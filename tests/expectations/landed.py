@@ -253,3 +253,18 @@ LABELS = Case(
     },
     references={"attempts": Reference("job_id string, attempt int", {"attempt": 0}, "job_id")},
 )
+
+_POOR = {
+    "batch_id": "b", "table_name": "raw_logs", "check": "no_silent_hole", "severity": "warning", "cluster": "c",
+    "node": "n1", "source": "kernel", "failed": 1, "figure": 2400.0, "text": "silent for 2400 s",
+}  # fmt: skip
+DATA_QUALITY = Case(
+    table="data_quality",
+    mark="batch_id",
+    good=[_POOR, _POOR | {"node": None}, _POOR | {"source": None, "total": 7}],
+    bad={
+        "severity_in_set": {"severity": "critical"},
+        "failed_in_range": {"failed": 0},
+        "text_not_null": {"text": None},
+    },
+)

@@ -7,10 +7,13 @@ from types import SimpleNamespace
 import pytest
 from pyspark.sql import Row
 
-from firstfault.jobs import batch as batches
-from firstfault.jobs.batch import Batch, Books, BooksError, known_streams, land_batch, mark_landed, pending_ranges
+from firstfault.jobs import take
+from firstfault.jobs.batch import Batch, Books, BooksError
+from firstfault.jobs.gates import Gates
+from firstfault.jobs.intents import known_streams, mark_landed, pending_ranges, write_intent
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.plan import Range, Reached
+from firstfault.jobs.take import land_batch
 from firstfault.transforms.inputs import INPUTS
 from firstfault.transforms.staged import STAGED
 from tests.frames import frame, moment, rows
@@ -64,8 +67,8 @@ def test_what_was_planned_and_not_landed_is_pending_exactly_as_planned(spark, tm
     lake = Lake(spark, str(tmp_path))
     night = SimpleNamespace(spark=spark, lake=lake)
     cut = planned("s3", 100, 250, lines_before=9, attempt_hint=2, rank=3)
-    batches.write_intent(night, [planned("s1"), planned("s2"), cut], [planned("notes", state="unmatched")])
-    batches.write_intent(night, [], [planned("notes", state="unmatched"), planned("more", state="unmatched")])
+    write_intent(night, [planned("s1"), planned("s2"), cut], [planned("notes", state="unmatched")])
+    write_intent(night, [], [planned("notes", state="unmatched"), planned("more", state="unmatched")])
     landed = [planned("s1"), planned("s1", 100, 180, lines_before=10), planned("s2")]
     by_range = {("s1", 0): counts(10, log=9, dropped=1), ("s1", 100): counts(3, log=3)}
     mark_landed(night, Batch("b1", landed, None, by_range))
@@ -90,12 +93,22 @@ def report(stream, start, read, log, quarantined=0) -> dict:
 
 def landing(spark, tmp_path, monkeypatch, reports):
     """A night whose tasks report these figures."""
-    night = SimpleNamespace(spark=spark, lake=Lake(spark, str(tmp_path)), landing=None, settings=None)
-    night.knowledge = SimpleNamespace(
-        patterns=SimpleNamespace(compiled=()), masking=None, vocabulary=SimpleNamespace(folding={})
+    knowledge = SimpleNamespace(
+        patterns=SimpleNamespace(compiled=()),
+        masking=None,
+        vocabulary=SimpleNamespace(folding={}),
+        retention=SimpleNamespace(retention=lambda **_: None),
     )
-    monkeypatch.setattr(batches, "make_masker", lambda *_: None)
-    monkeypatch.setattr(batches, "stage", lambda *_: frame(spark, STAGED, reports))
+    night = SimpleNamespace(
+        spark=spark,
+        lake=Lake(spark, str(tmp_path)),
+        landing=None,
+        settings=SimpleNamespace(retention_on=(), retention_off=()),
+        knowledge=knowledge,
+        gates=Gates(None),
+    )
+    monkeypatch.setattr(take, "make_masker", lambda *_: None)
+    monkeypatch.setattr(take, "stage", lambda *_: frame(spark, STAGED, reports))
     return night
 
 
@@ -103,7 +116,7 @@ def test_the_segments_of_a_range_are_one_account(spark, tmp_path, monkeypatch):
     told = [report("s1", 0, 10, 10), report("s1", 0, 5, 4, quarantined=1), report("s1", 90, 7, 7)]
     told[0]["report"]["first_time"] = "03:00:00"
     told[1]["report"]["first_time"] = "02:00:00"
-    monkeypatch.setattr(batches, "_write_raw", lambda *_: None)
+    monkeypatch.setattr(take, "_write", lambda *_: None)
     batch = land_batch(landing(spark, tmp_path, monkeypatch, told), [planned("s1"), planned("s1", 90)])
     assert batch.books == Books(22, 21, 1, 0)
     total = batch.books_by_range["s1", 0]

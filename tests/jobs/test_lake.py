@@ -1,10 +1,13 @@
 """The lake: what is written, what is not written again, and what stays."""
 
+from datetime import date
+
 import pytest
 from delta.tables import DeltaTable
 from deltalake import DeltaTable as LightTable
 from pyspark.sql.types import ArrayType, StringType
 
+from firstfault.jobs import frames
 from firstfault.jobs.lake import Lake
 from firstfault.transforms.contract import Table, column
 from firstfault.transforms.types import DAY, DOUBLE, LONG, TEXT, TEXT_MAP
@@ -28,11 +31,14 @@ TOY = Table(
 FLAT = Table(name="flat", row="a toy without map", fields=TOY.fields[:5], keys=TOY.keys, partitions=("day",))
 A = {"name": "a", "part": "1", "day": "2026-11-20", "n": 1, "x": 0.5, "tags": ["p", "q"], "attrs": {"k": "v", "l": "w"}}
 B = {"name": "b", "part": "1", "day": "2026-11-21", "n": 2}
-FIRST = "day in (date'2026-11-20')"
+FIRST = [date(2026, 11, 20)]
 
 
-@pytest.fixture
-def toys(spark, tmp_path):
+@pytest.fixture(params=["few rows", "many rows"])
+def toys(request, spark, tmp_path, monkeypatch):
+    """A lake written by delta-rs, and one written by Spark: both must hold the same."""
+    if request.param == "many rows":
+        monkeypatch.setattr(frames, "SMALL_ROWS", -1)
     return Lake(spark, f"{tmp_path}/lake/")
 
 
@@ -122,3 +128,18 @@ def test_delete_removes_the_rows_with_these_keys_and_no_others(spark, toys):
     assert version(toys) == before
     toys.delete(TOY, frame(spark, "name string, part string", [{"name": "a", "part": "1"}, {"name": "x", "part": "1"}]))
     assert rows(toys.read(TOY), "name", "part") == [("a", "2"), ("b", "1")]
+
+
+def test_a_table_of_an_earlier_version_is_read_with_the_new_columns_and_grows_by_them(spark, toys):
+    fewer = Table(name="toy", row="a toy", fields=TOY.fields[:4], keys=TOY.keys, partitions=("day",))
+    toys.append(fewer, frame(spark, fewer, [{k: v for k, v in A.items() if k in fewer.columns}]))
+    assert rows(toys.read(TOY), "name", "tags") == [("a", None)]
+    assert toys.replace(TOY, frame(spark, TOY, [B]), [date(2026, 11, 21)])
+    toys.append(TOY, frame(spark, TOY, [A | {"name": "c"}]))
+    assert rows(toys.read(TOY), "name", "n", "tags") == [("a", 1, None), ("b", 2, None), ("c", 1, ["p", "q"])]
+
+
+def test_a_table_replaced_by_nothing_comes_to_be(spark, toys):
+    assert toys.replace(TOY, frame(spark, TOY, []))
+    assert toys.exists(TOY)
+    assert rows(toys.read(TOY)) == []

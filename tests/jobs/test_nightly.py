@@ -8,10 +8,13 @@ from deltalake import DeltaTable
 
 from firstfault.jobs.answer import NoAnswerError, read_answer
 from firstfault.jobs.knowledge import load_knowledge
+from firstfault.jobs.lake import Lake
 from firstfault.jobs.masking import make_masker
 from firstfault.jobs.nightly import run_night
 from firstfault.jobs.settings import load_settings
-from tests.jobs.zones import T0, Zone, content, damaged, healthy, rows, tables, textbook
+from firstfault.transforms.data_quality import DATA_QUALITY
+from tests.frames import frame
+from tests.jobs.zones import T0, Zone, content, damaged, flight_dump, healthy, hung, rows, tables, textbook
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +24,7 @@ def night(spark, tmp_path_factory):
     zone = Zone(root / "landing")
     textbook(zone)
     healthy(zone, "84214")
+    hung(zone, "84215")
     damaged(zone)
     zone.close()
     settings = load_settings(None, landing=str(root / "landing"), lake=str(root / "lake"))
@@ -85,7 +89,7 @@ def test_every_landed_line_is_verbatim_and_points_at_its_place(night):
     for row in rows(settings.lake, "raw_logs"):
         file = Path(settings.landing) / row["file"]
         row["message"] = row["message"].replace(user, "u1").replace(account, "acct")
-        if row["file"].endswith((".gz", ".json")) or "84300" in row["file"]:
+        if row["file"].endswith((".gz", ".json")) or "84300" in row["file"] or "flight-recorder" in row["file"]:
             continue
         line = file.read_bytes()[row["byte_offset"] :].split(b"\n", 1)[0]
         assert line.decode() == row["message"]
@@ -112,17 +116,41 @@ def test_a_forced_redo_gives_the_same_content(spark, night, monkeypatch):
     assert {t: content(settings.lake, t) for t in names} == before
 
 
+def flight_events(lake: str) -> set[tuple[str, int]]:
+    return {(e["event_type"], e["rank"]) for e in rows(lake, "events") if e["source"] == "flight_recorder"}
+
+
+def test_dumps_of_all_ranks_tell_who_never_came(night):
+    settings, _ = night
+    assert flight_events(settings.lake) == {("comm.flight_behind", 2), ("comm.flight_missing", 3)}
+    answer = read_answer(settings.lake, "84215", None)
+    assert (answer.outcome, answer.category, answer.origin) == ("hung", "user_code", ["rank-2"])
+
+
 def test_late_evidence_re_opens_only_what_it_touches(spark, night):
     settings, _ = night
+    before = read_answer(settings.lake, "84213", None)
+    lagging = {
+        "batch_id": "b", "table_name": "raw_logs", "check": "lines_arrive_in_time", "severity": "warning",
+        "cluster": "main", "node": "node-0421", "source": "kernel", "failed": 1, "text": "half came late",
+    }  # fmt: skip
+    Lake(spark, settings.lake).append(DATA_QUALITY, frame(spark, DATA_QUALITY, [lagging]))
     late = Path(settings.landing) / "nodes/node-0118/syslog"
     late.write_text(
         f"{(T0 + timedelta(seconds=1)).isoformat()} node-0118 kernel: mlx5_core 0000:29:00.0 ens1f0np0: Link down\n"
     )
+    flight_dump(Zone(Path(settings.landing)), "84215", 3, 7)
     report = run_night(spark, settings)
-    assert report.books.read == 1
-    assert report.attempts == 1
+    assert report.books.read == 1 + 4
+    assert report.attempts == 2
+    # The dump that came refutes what its absence said.
+    assert flight_events(settings.lake) == {("comm.flight_behind", 2)}
     answer = read_answer(settings.lake, "84213", None)
     assert answer.category == "gpu_hardware"
+    # What the gates found poor meanwhile, and the verdict rests on, makes it less sure.
+    assert answer.confidence < before.confidence
+    assert answer.poor_inputs == ["kernel of node-0421: half came late"]
+    assert before.poor_inputs == []
 
 
 def test_an_empty_landing_zone_is_a_quiet_night(spark, tmp_path):

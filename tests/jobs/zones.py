@@ -1,6 +1,8 @@
 """Small landing zones for end-to-end tests, written line by line in the formats that the sources print."""
 
 import gzip
+import os
+import pickle
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -133,6 +135,36 @@ def healthy(zone: Zone, job_id: str) -> None:
     lines = [f"{asctime(start + timedelta(seconds=30 * k))} - INFO - step {k} loss 1.{k}" for k in range(20)]
     zone.write(f"jobs/{job_id}/slurm-{job_id}.out", *lines)
     zone.job(job_id, "COMPLETED", start, start + timedelta(minutes=11), "node-0200")
+
+
+def flight_dump(zone: Zone, job_id: str, rank: int, last_seq: int, *, waits: bool = True) -> None:
+    """A Flight Recorder dump of one of four ranks, which waits in its last collective or has left it."""
+    entered_ns = int((T0 - timedelta(minutes=10)).timestamp()) * 10**9
+    common = {
+        "pg_id": 0, "process_group": ("0", "default_pg"), "p2p_seq_id": 0, "profiling_name": "nccl:all_reduce",
+        "is_p2p": False, "input_sizes": [[64]], "input_dtypes": ["Float"], "time_discovered_completed_ns": None,
+    }  # fmt: skip
+    entries = []
+    for seq in range(last_seq - 2, last_seq + 1):
+        told = {"record_id": seq, "collective_seq_id": seq, "time_created_ns": entered_ns + seq * 10**9}
+        entries.append(common | told | {"state": "scheduled" if waits and seq == last_seq else "completed"})
+    group = {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2, 3]"}}
+    status = {"0": {"last_enqueued_collective": last_seq, "last_completed_collective": last_seq - waits}}
+    document = {"version": "2.10", "pg_config": group, "pg_status": status, "entries": entries}
+    path = f"jobs/{job_id}/flight-recorder/nccl_trace_rank_{rank}"
+    file = zone.write_bytes(path, pickle.dumps(document, 2))
+    os.utime(file, (T0.timestamp(), T0.timestamp()))
+
+
+def hung(zone: Zone, job_id: str) -> None:
+    """Rank 2 never entered the collective that the others wait in; rank 3's dump has not been collected yet."""
+    for rank in range(4):
+        steps = [f"{asctime(T0 - timedelta(seconds=700 - 10 * k))} - INFO - step {k} loss 2.{k}" for k in range(6)]
+        zone.write(f"jobs/{job_id}/node-0500/rank-{rank}.worker.log", *steps)
+    for rank in (0, 1):
+        flight_dump(zone, job_id, rank, 7)
+    flight_dump(zone, job_id, 2, 6, waits=False)
+    zone.job(job_id, "TIMEOUT", T0 - timedelta(hours=1), T0 + timedelta(minutes=5), "node-0500")
 
 
 def damaged(zone: Zone) -> None:

@@ -15,6 +15,7 @@ SCORING = Scoring(
     undecidable_cap=0.69,
     unknown_below=0.5,
     independent_bar=3.0,
+    poor_input_factor=0.8,
 )
 SCHEMA = type(CANDIDATES.schema)(
     [

@@ -52,6 +52,8 @@ CASES = {
     "order undecidable": (FAILED, [candidate(order_certain=False)]),
     "clause undecided": (FAILED, [candidate(undecided=True)]),
     "source missing": (FAILED, [candidate(missing=["app_log"])]),
+    "on poor input": (FAILED, [candidate()]),
+    "hardly sure on poor input": (FAILED, [candidate(margin=1.0)]),
     "just sure enough": (FAILED, [candidate(margin=1.0)]),
     "not sure enough": (FAILED, [candidate(margin=0.9), lost(score=5.0, why="covers_less")]),
     "nothing found": (FAILED, []),
@@ -74,6 +76,12 @@ CASES = {
     "GPUs unknown": (FAILED | {"gpus": None}, [candidate()]),
     "many lost": (FAILED, [candidate(), *(lost(score=float(s)) for s in range(12))]),
 }  # fmt: skip
+
+
+POOR = [
+    {"uid": "on poor input", "poor_inputs": ["kernel of n1: silent for 2400 s"]},
+    {"uid": "hardly sure on poor input", "poor_inputs": ["kernel: late"]},
+]
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +119,7 @@ def verdicts(spark):
         frame(spark, RULES, TEXTS),
         frame(spark, SYMPTOMS, symptoms),
         frame(spark, by_uid, coverage),
+        frame(spark, "uid string, poor_inputs array<string>", POOR),
         SCORING,
         F.lit(moment("14:00:00")),
         6 * 3600,
@@ -159,6 +168,14 @@ def test_alternatives_are_best_first_and_bounded(verdicts):
     found = [(a[0], a[3], a[4], a[5]) for a in verdicts["sure"]["alternatives"]]
     assert found == [("xid", ["n2"], 0.95, "covers_less"), ("job", ["n1/0000:3b:00"], 0.55, "low_points")]
     assert [a[4] for a in verdicts["many lost"]["alternatives"]] == [0.95] * 7 + [0.8]
+
+
+def test_a_verdict_that_rests_on_poor_input_is_less_sure_and_says_on_what(verdicts):
+    sure, doubted = verdicts["on poor input"], verdicts["hardly sure on poor input"]
+    assert (sure["confidence"], sure["category"]) == (round(0.95 * 0.8, 4), verdicts["sure"]["category"])
+    assert sure["poor_inputs"] == ["kernel of n1: silent for 2400 s"]
+    assert (doubted["confidence"], doubted["category"]) == (round(0.55 * 0.8, 4), "unknown")
+    assert verdicts["sure"]["poor_inputs"] == []
 
 
 def test_confidence_is_capped_by_the_rule_and_by_doubt(verdicts):

@@ -1,0 +1,17 @@
+"""Days of rows, and SQL over the day partitions."""
+
+from collections.abc import Sequence
+from datetime import date
+
+from pyspark.sql import Column, DataFrame
+
+
+def days_of(rows: DataFrame, day: Column) -> list[date]:
+    """The distinct days of the rows, in order."""
+    found = rows.select(day.alias("day")).distinct().where("day is not null").collect()
+    return sorted(r["day"] for r in found)
+
+
+def day_list(days: Sequence[date]) -> str:
+    """SQL over the partition column, from dates only."""
+    return "day in (" + ", ".join(f"date'{d.isoformat()}'" for d in days) + ")"
