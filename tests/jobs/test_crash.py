@@ -64,6 +64,7 @@ def assert_read_once(settings: Settings) -> None:
     assert len(keys) == len(set(keys))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", ["place_events", "attribute_and_publish"])
 def test_a_night_cut_between_stages_is_made_whole_by_the_next(spark, landing, undisturbed, tmp_path, monkeypatch, cut):
     settings = load_settings(None, landing=str(landing), lake=str(tmp_path / "lake"))
@@ -177,7 +178,7 @@ def small_disk(tmp_path):
     disk.free()
 
 
-@pytest.mark.parametrize("share", [0.15, 0.6])
+@pytest.mark.parametrize("share", [pytest.param(0.15, marks=pytest.mark.slow), 0.6])
 def test_a_disk_that_fills_up_is_told_and_what_is_written_stays_readable(
     spark, landing, undisturbed, tmp_path, small_disk, whole_kb, share
 ):

@@ -14,7 +14,7 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql.pandas.types import to_arrow_schema
 from typer.testing import CliRunner
 
-from firstfault.jobs.batch import known_streams
+from firstfault.jobs.intents import known_streams
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.live_files import Expiry, sql_text, within_budget
 from firstfault.jobs.lock import LOCK_FILE, LakeBusyError

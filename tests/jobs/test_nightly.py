@@ -137,7 +137,7 @@ def test_late_evidence_re_opens_only_what_it_touches(spark, night):
     Lake(spark, settings.lake).append(DATA_QUALITY, frame(spark, DATA_QUALITY, [lagging]))
     late = Path(settings.landing) / "nodes/node-0118/syslog"
     late.write_text(
-        f"{(T0 + timedelta(seconds=1)).isoformat()} node-0118 kernel: mlx5_core 0000:29:00.0 ens1f0np0: Link down\n"
+        f"{(T0 + timedelta(seconds=30)).isoformat()} node-0118 kernel: mlx5_core 0000:29:00.0 ens1f0np0: Link down\n"
     )
     flight_dump(Zone(Path(settings.landing)), "84215", 3, 7)
     report = run_night(spark, settings)
