@@ -3,6 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
@@ -14,7 +15,8 @@ from firstfault.jobs.nightly import run_night
 from firstfault.jobs.settings import load_settings
 from firstfault.transforms.data_quality import DATA_QUALITY
 from tests.frames import frame
-from tests.jobs.zones import T0, Zone, content, damaged, flight_dump, healthy, hung, rows, tables, textbook
+from tests.jobs.zones import T0, Zone, content, damaged, flight_dump, healthy, hung, iso, rows, tables, textbook
+from tests.transforms.test_masking import LINES as SECRETS
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +28,8 @@ def night(spark, tmp_path_factory):
     healthy(zone, "84214")
     hung(zone, "84215")
     damaged(zone)
+    zone.write("nodes/node-0600/syslog", *(f"{iso(T0)} node-0600 python[7]: attrs {line}" for line in SECRETS.values()))
+    zone.write("metrics/cut.json", '{"status": "success", "data": "' + " ".join(SECRETS.values()))
     zone.close()
     settings = load_settings(None, landing=str(root / "landing"), lake=str(root / "lake"))
     return settings, run_night(spark, settings)
@@ -114,6 +118,22 @@ def test_a_forced_redo_gives_the_same_content(spark, night, monkeypatch):
     day = T0.date()
     run_night(spark, settings, days=(day, day))
     assert {t: content(settings.lake, t) for t in names} == before
+
+
+def test_no_planted_secret_is_in_any_file_of_the_lake_and_what_faults_are_found_by_is(night):
+    settings, report = night
+    texts = [repr(report)]
+    for file in Path(settings.lake).rglob("*"):
+        if file.suffix == ".parquet":
+            texts.append(str(pq.read_table(file, partitioning=None).to_pylist()))
+        elif file.is_file():
+            texts.append(file.read_bytes().decode(errors="replace"))
+    every = "\n".join(texts)
+    assert len(SECRETS) >= 40
+    assert [secret for secret in SECRETS if secret in every] == []
+    assert every.count("attrs ") >= len(SECRETS)
+    for kept in ("0000:3b:00", "gpu.xid", "node-0421"):
+        assert kept in every
 
 
 def flight_events(lake: str) -> set[tuple[str, int]]:

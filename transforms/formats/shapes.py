@@ -1,4 +1,4 @@
-"""Header shapes of `shapes.yaml`, compiled for use on columns."""
+"""Header shapes of `shapes/*.yaml`, compiled for use on columns."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,6 +14,7 @@ import yaml
 ByteClass: TypeAlias = npt.NDArray[np.bool_]
 Place: TypeAlias = tuple[int, ByteClass]
 
+_COMMON = "common.yaml"
 _REACH_BYTES = 128  # a head longer than this is not tried
 _FRAGMENT = re.compile(r"%\{(\w+)\}")
 
@@ -58,8 +59,11 @@ class Shape:
 @cache
 def all_shapes() -> tuple[Shape, ...]:
     """Every shape, in the order they are tried."""
-    document = yaml.safe_load(Path(__file__).with_name("shapes.yaml").read_text(encoding="utf-8"))
-    shapes = [_compile(raw, document["families"], document["fragments"]) for raw in document["shapes"]]
+    folder = Path(__file__).with_name("shapes")
+    common = yaml.safe_load((folder / _COMMON).read_text(encoding="utf-8"))
+    files = sorted(file for file in folder.glob("*.yaml") if file.name != _COMMON)
+    entries = [raw for file in files for raw in yaml.safe_load(file.read_text(encoding="utf-8"))]
+    shapes = [_compile(raw, common["families"], common["fragments"]) for raw in entries]
     return tuple(sorted(shapes, key=lambda shape: shape.priority))
 
 
