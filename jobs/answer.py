@@ -139,7 +139,8 @@ def read_answer(lake: str, job_id: str, attempt: int | None, cluster: str | None
     steps = sorted(_rows(lake, EVIDENCE, **key), key=lambda r: r["position"])
     sources = sorted(_rows(lake, COVERAGE, **key), key=lambda r: (r["kind"], r["node"] or ""))
     window = {k: chosen[k] for k in ("start", "end", "nodes", "scope_source")}
-    plain = {k: v for k, v in (verdict | window).items() if v is not None or k not in {"symptoms", "nodes", "poor_inputs"}}
+    told = (verdict | window).items()
+    plain = {k: v for k, v in told if v is not None or k not in {"symptoms", "nodes", "poor_inputs"}}
     plain["symptoms"] = dict(plain.get("symptoms") or {})
     return Answer.model_validate(_in_utc(plain | {"evidence": steps, "coverage": sources}))
 

@@ -1,4 +1,4 @@
-"""Header shapes of `shapes/*.yaml`, compiled for use on columns."""
+"""Header shapes of `header_shapes/*.yaml`, compiled for use on columns."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -59,7 +59,7 @@ class Shape:
 @cache
 def all_shapes() -> tuple[Shape, ...]:
     """Every shape, in the order they are tried."""
-    folder = Path(__file__).with_name("shapes")
+    folder = Path(__file__).with_name("header_shapes")
     common = yaml.safe_load((folder / _COMMON).read_text(encoding="utf-8"))
     files = sorted(file for file in folder.glob("*.yaml") if file.name != _COMMON)
     entries = [raw for file in files for raw in yaml.safe_load(file.read_text(encoding="utf-8"))]
