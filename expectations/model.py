@@ -162,15 +162,14 @@ class Suite:
         return next(c for c in self.checks if c.name == name)
 
 
-def promises(table: Table, *, also_key: tuple[str, ...] = ()) -> tuple[Check, ...]:
+def promises(table: Table, *, unique: Severity = Severity.CRITICAL) -> tuple[Check, ...]:
     """What every table promises: columns of its contract, none of the required ones null, and unique keys.
 
     Args:
         table: Contract.
-        also_key: Columns that identify a row beside the contract's keys.
+        unique: How bad a key is that two rows have; a warning where only the input can be to blame.
     """
     required = tuple(f.name for f in table.fields if f.metadata["required"])
-    keys = (*table.keys, *also_key)
     return (
         Typed(
             name="columns_match_contract",
@@ -180,9 +179,9 @@ def promises(table: Table, *, also_key: tuple[str, ...] = ()) -> tuple[Check, ..
         *(not_null(column) for column in required),
         Unique(
             name="key_unique",
-            severity=Severity.CRITICAL,
-            says=f"One row is {table.row}: no two have the same {', '.join(keys)}.",
-            columns=keys,
+            severity=unique,
+            says=f"One row is {table.row}: no two have the same {', '.join(table.keys)}.",
+            columns=table.keys,
         ),
     )
 

@@ -1,7 +1,7 @@
 """Suite of raw_telemetry: samples that can be pointed at, and series that stick, pause or are too sparse."""
 # ruff: noqa: S608 - the SQL is put together from constants and names of our own
 
-from firstfault.expectations.common import DEVICE, EPOCH_CLOCK, FUTURE_DATE, HOUR, TIME_BASIS, doubtful, poor
+from firstfault.expectations.common import DEVICE, EPOCH_CLOCK, FUTURE_DATE, HOUR, TIME_BASIS, WARNING, doubtful, poor
 from firstfault.expectations.model import Suite, between, promises
 from firstfault.transforms.raw_telemetry import RAW_TELEMETRY
 
@@ -71,8 +71,8 @@ RATE = poor(
 SUITE = Suite(
     RAW_TELEMETRY,
     (
-        # One item of a range query holds many samples of a series at one offset: only their times differ.
-        *promises(RAW_TELEMETRY, also_key=("event_time",)),
+        # A line is read once, by the reports of the tasks; that it says a sample twice is the exporter's doing.
+        *promises(RAW_TELEMETRY, unique=WARNING),
         HOUR,
         between("byte_offset", 0),
         between("line_no", 1),

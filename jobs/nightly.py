@@ -83,6 +83,7 @@ def run_night(
         run.facts["ruleset_version"] = knowledge.version
         run.mask = make_masker(settings, knowledge.masking).text
         gates = Gates.of(knowledge, on=settings.gates)
+        run.check = gates.check
         frames = knowledge_frames(spark, knowledge)
         night = Night(spark, lake, landing, settings, knowledge, frames, run, say, gates, days)
         report = _stages(night, sources)

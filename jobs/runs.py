@@ -13,9 +13,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import DataFrame
+
 from firstfault.jobs.frames import local_frame
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.lock import LOCK_FILE, Heart, Lock
+from firstfault.transforms.contract import Table
 from firstfault.transforms.runs import DONE, FAILED, RUNS
 
 
@@ -27,6 +30,7 @@ class Run:
         facts: Columns of its row that stages fill in.
         redo: An earlier run was cut or failed, so that its attempts may be unpublished.
         mask: What an error's text goes through before it is kept.
+        check: Runs the suite of `runs` on its row.
     """
 
     job: str
@@ -36,6 +40,7 @@ class Run:
     facts: dict[str, Any] = field(default_factory=dict)
     durations_s: dict[str, float] = field(default_factory=dict)
     mask: Callable[[str], str] = str
+    check: Callable[[Table, DataFrame], object] = lambda _table, _rows: None
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -104,4 +109,6 @@ def _record(lake: Lake, run: Run, status: str, error: str | None) -> None:
         | {"python": platform.python_version()},
         "durations_s": run.durations_s,
     }
-    lake.append(RUNS, local_frame(lake.spark, [row | run.facts], RUNS.schema))
+    made = local_frame(lake.spark, [row | run.facts], RUNS.schema)
+    run.check(RUNS, made)
+    lake.append(RUNS, made)

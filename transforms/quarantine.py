@@ -9,6 +9,8 @@ from firstfault.transforms.staged import QUARANTINED
 from firstfault.transforms.types import INT, LONG, TEXT, TIME
 
 EXCERPT_CHARS = 512
+NOTED_ROWS = 1000
+"""Rows that broke an expectation of which so many are kept as examples; data_quality has their number."""
 
 QUARANTINE = Table(
     name="quarantine",
@@ -38,25 +40,32 @@ def build_quarantine(staged: DataFrame) -> DataFrame:
         staged: The batch in flight (`staged.STAGED`).
     """
     refused = staged.where(F.col("disposition") == QUARANTINED)
-    return QUARANTINE.conform(
-        refused.select(
-            "stream_id",
-            "byte_offset",
-            "length",
-            "units",
-            F.sha2(F.coalesce("message", F.lit("")), 256).alias("sha256"),
-            "reason",
-            F.lit(None).alias("expectation"),
-            F.substring("message", 1, EXCERPT_CHARS).alias("excerpt"),
-            "file",
-            "line_no",
-            "file_time",
-        )
+    rows = refused.select(
+        "stream_id",
+        "byte_offset",
+        "length",
+        "units",
+        F.sha2(F.coalesce("message", F.lit("")), 256).alias("sha256"),
+        "reason",
+        F.lit(None).cast("string").alias("expectation"),
+        F.substring("message", 1, EXCERPT_CHARS).alias("excerpt"),
+        "file",
+        "line_no",
+        "file_time",
     )
+    return QUARANTINE.conform(_once(rows))
+
+
+def _once(rows: DataFrame) -> DataFrame:
+    """One row a key: a damaged document may be refused in several places that share an offset."""
+    others = [c for c in QUARANTINE.columns if c not in {*QUARANTINE.keys, "units"}]
+    first = F.min_by(F.struct(*others), F.struct("sha256", "line_no")).alias("first")
+    kept = rows.groupBy(*QUARANTINE.keys).agg(F.sum("units").alias("units"), first)
+    return kept.select(*QUARANTINE.keys, "units", *(F.col(f"first.{c}").alias(c) for c in others))
 
 
 def failing_rows(rows: DataFrame, table: Table, check: str) -> DataFrame:
-    """One row per row of a table that broke an expectation; it accounts for no unit, as the books have it elsewhere.
+    """One row per row of a table that broke an expectation, at most `NOTED_ROWS`; the books have its unit elsewhere.
 
     Args:
         rows: The failing rows, with the table's columns.
@@ -74,7 +83,8 @@ def failing_rows(rows: DataFrame, table: Table, check: str) -> DataFrame:
     }
     place = {name: F.col(name) if name in named else other for name, other in pointer.items()}
     text = F.coalesce(*(F.col(c) for c in ("message", "text") if c in named), F.to_json(key))
-    return QUARANTINE.conform(rows.select(*_of_failing(place, text, F.lit(f"{table.name}.{check}"))).distinct())
+    some = rows.orderBy(*table.keys).limit(NOTED_ROWS)
+    return QUARANTINE.conform(_once(some.select(*_of_failing(place, text, F.lit(f"{table.name}.{check}")))))
 
 
 def _of_failing(place: dict[str, Column], text: Column, name: Column) -> list[Column]:

@@ -16,7 +16,7 @@ RAW_TELEMETRY = Table(
         column("metric", TEXT, "name as exported", required=True),
         column("labels", TEXT_MAP, "labels as exported"),
         column("source", TEXT, "format of sources.yaml", required=True),
-        column("stream_id", TEXT, "stream; with byte_offset and ordinal the key", required=True),
+        column("stream_id", TEXT, "stream; with byte_offset, metric, places and time the key", required=True),
         column("byte_offset", LONG, "offset in the uncompressed stream", required=True),
         column("file", TEXT, "path below the landing zone", required=True),
         column("line_no", LONG, "1-based line (or item) in the stream"),
@@ -26,7 +26,7 @@ RAW_TELEMETRY = Table(
         column("collected_at", TIME, "a collector's stamp"),
         column("value", DOUBLE, "value as exported"),
     ),
-    keys=("stream_id", "byte_offset", "metric", "node", "device", "port"),
+    keys=("stream_id", "byte_offset", "metric", "node", "device", "port", "event_time"),
     partitions=("job_id", "hour"),
     keep_days=30,
 )
