@@ -76,7 +76,7 @@ SUITE = Suite(
         HOUR,
         between("byte_offset", 0),
         between("line_no", 1),
-        between("units", 0, 1),
+        between("units", 0),
         TIME_BASIS,
         DEVICE,
         FUTURE_DATE,

@@ -20,7 +20,7 @@ RAW_TELEMETRY = Table(
         column("byte_offset", LONG, "offset in the uncompressed stream", required=True),
         column("file", TEXT, "path below the landing zone", required=True),
         column("line_no", LONG, "1-based line (or item) in the stream"),
-        column("units", INT, "1 on the first sample of a line, 0 on the others"),
+        column("units", INT, "lines or items that it accounts for: on the first sample of them, 0 on the others"),
         column("event_time", TIME, "time of the sample, in UTC"),
         column("time_basis", TEXT, "how event_time was known"),
         column("collected_at", TIME, "a collector's stamp"),

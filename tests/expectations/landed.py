@@ -134,7 +134,7 @@ RAW_TELEMETRY = Case(
         "hour_has_form": {"hour": "03"},
         "byte_offset_in_range": {"byte_offset": -1},
         "line_no_in_range": {"line_no": 0},
-        "units_in_range": {"units": 2},
+        "units_in_range": {"units": -1},
         "time_basis_in_set": {"time_basis": "guessed"},
         "device_has_form": {"device": "GPU 3"},
         "event_time_not_in_the_future": {"event_time": "5d 03:00:00"},
