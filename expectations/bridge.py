@@ -4,16 +4,13 @@ Measured on 800 rows (2 cores, warm): stock expectations cost 12 ms each on a ba
 counts, and a Spark job each (60 ms) when they do; aggregates that Great Expectations bundles, 105 ms for 20 of them.
 The one metric that all expectations of a suite share here costs 70 ms.
 
-Great Expectations takes two seconds to load: this module is imported when something is validated.
+Great Expectations takes two seconds to load: this module is imported when something is validated, by `loading`.
 """
 
-import os
 from collections.abc import Sequence
 from contextvars import ContextVar
 from html import escape
 from typing import Any, ClassVar
-
-os.environ["GX_ANALYTICS_ENABLED"] = "false"  # read at import; a batch job on a cluster calls nobody
 
 from great_expectations import ExpectationSuite, ValidationDefinition, get_context
 from great_expectations.core.metric_domain_types import MetricDomainTypes

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 
 from firstfault.expectations.figures import Inspection
+from firstfault.expectations.loading import load_great_expectations
 from firstfault.expectations.model import Check, Groups, Suite, SuiteError, Typed, Words
 from firstfault.expectations.registry import SUITES
 from firstfault.expectations.statement import runnable
@@ -44,7 +44,7 @@ class Gate:
     @staticmethod
     def preload() -> None:
         """Loads Great Expectations in the background, while Spark starts or works: two seconds that the night has."""
-        Thread(target=import_module, args=("firstfault.expectations.bridge",), daemon=True).start()
+        Thread(target=load_great_expectations, daemon=True).start()
 
     def validate(
         self, table_name: str, rows: DataFrame, *, references: Mapping[str, DataFrame] | None = None
@@ -72,12 +72,14 @@ class Gate:
 
     def documents(self, folder: Path) -> None:
         """Writes Data Docs of all validations so far as a static site that needs no network."""
+        load_great_expectations()
         from firstfault.expectations.site import build_site
 
         context, _ = self._open()
         build_site(context, folder)
 
     def _run(self, inspection: Inspection, rows: DataFrame) -> None:
+        load_great_expectations()
         from firstfault.expectations.bridge import INSPECTION
 
         definition = self._definition(inspection.suite, inspection.checks)
@@ -90,6 +92,7 @@ class Gate:
 
     def _open(self) -> "tuple[EphemeralDataContext, SparkDatasource]":
         if self._opened is None:
+            load_great_expectations()
             from firstfault.expectations.bridge import open_context
 
             self._opened = open_context()
@@ -99,6 +102,7 @@ class Gate:
         """The suite as Great Expectations keeps it, made once for each set of checks that can run."""
         key = (suite.table.name, *(c.name for c in checks))
         if key not in self._definitions:
+            load_great_expectations()
             from firstfault.expectations.bridge import define
 
             number = sum(k[0] == suite.table.name for k in self._definitions)

@@ -52,6 +52,8 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             return command(*args, **kwargs)
         except (typer.Exit, typer.Abort):
             raise
+        except SystemExit as stop:
+            _fail(f"a library ended the process (code {stop.code}) in the middle of the work; run it again.", FAILED)
         except KeyboardInterrupt:
             _fail("interrupted; run it again, what was read is not read twice.", FAILED)
         except Exception as error:

@@ -22,6 +22,7 @@ from firstfault.transforms.clock_offsets import (
 )
 from firstfault.transforms.inputs import INPUTS
 from firstfault.transforms.keys import ATTEMPT_KEY
+from firstfault.transforms.labels import LABELS
 from firstfault.transforms.raw_telemetry import RAW_TELEMETRY
 from firstfault.transforms.scheduler_records import kube_records, slurm_records
 from firstfault.transforms.staged import LANDED_LOG, LANDED_SAMPLE
@@ -48,6 +49,10 @@ def update_attempts(night: Night, batch: Batch) -> None:
         night.lake.delete(ATTEMPTS, superseded(observed, existing))
     night.all_are_new = not night.lake.exists(ATTEMPTS)
     night.lake.merge(ATTEMPTS, built)
+    if "labels" in batch.formats:
+        known = {"attempts": night.lake.read(ATTEMPTS)}
+        labels = materialised(night.lake.read(LABELS))
+        note(night.lake, night.gates, batch, "labels", [(LABELS, night.gates.check(LABELS, labels, known))])
     night.changed.append(changed)
     observed.unpersist()
 

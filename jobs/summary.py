@@ -46,6 +46,10 @@ def night_summary(lake: str, report: NightReport, console: Console) -> None:
     ):
         if files:
             console.print(f"{len(files)} files: {name}", safe(", ".join(files[:MAX_NAMED])), style="yellow")
+    if report.warnings:
+        console.print(f"{len(report.warnings)} warnings of the gates, see data_quality:", style="yellow")
+        for warning in report.warnings[:MAX_NAMED]:
+            console.print(safe(f"  {warning}"), style="yellow", highlight=False)
     console.print(f"attempts looked at {report.attempts:,}, verdicts {report.diagnosed:,}", highlight=False)
     rows = verdicts(lake)
     if rows:

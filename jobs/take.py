@@ -15,7 +15,6 @@ from firstfault.jobs.night import Night
 from firstfault.jobs.plan import Range
 from firstfault.jobs.quality import Warned, note
 from firstfault.jobs.raw_files import ParquetSink, RawFile, first_hours
-from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.contract import Table
 from firstfault.transforms.dropped_lines import DROPPED_LINES, build_dropped_lines
 from firstfault.transforms.inputs import INPUTS, LANDED
@@ -75,7 +74,7 @@ def _total(reports: list[Row]) -> Row:
 
 
 def _write(night: Night, batch: Batch) -> None:
-    """Writes the raw tables and what landing set aside, after their gates: all are checked before one is written."""
+    """Writes the raw tables and what landing set aside; all of these pass their gates before one is written."""
     warned = _check_raw(night, batch)
     aside = _set_aside(batch)
     landed = _landed(night, batch)
@@ -129,12 +128,14 @@ def _landed(night: Night, batch: Batch) -> DataFrame:
 
 
 def _merge_given(night: Night, batch: Batch) -> list[Warned]:
-    """What operators gave, topology and labels: rows that break an expectation are set aside."""
+    """What operators gave, topology and labels: rows that break an expectation are set aside.
+
+    Whether the labelled attempts are known is asked later, when the attempts of this batch are.
+    """
     warned = []
     for source, table, build in (("topology", TOPOLOGY, build_topology), ("labels", LABELS, build_labels)):
         if source in batch.formats:
-            attempts = {"attempts": night.lake.read(ATTEMPTS)} if night.lake.exists(ATTEMPTS) else None
-            rows, warnings = night.gates.without_failing(table, materialised(build(batch.staged)), attempts)
+            rows, warnings = night.gates.without_failing(table, materialised(build(batch.staged)))
             night.lake.merge(table, rows)
             warned.append((table, warnings))
     return warned

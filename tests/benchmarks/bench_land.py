@@ -1,7 +1,7 @@
 """Landing: log files to the raw table, beside DuckDB on the same files and the same cores.
 
 Ours is the night's own plan and landing: list the zone, plan byte ranges, read lines, split header and time, mask,
-drop chatter, match all patterns, fold their events, keep the books, write raw_logs; once more without patterns. The
+match all patterns, fold their events, keep the books, write raw_logs; once more without patterns. The
 peer reads lines, takes the time by a regular expression and the owner from the path, and writes Parquet with the same
 partitions; it keeps no offsets, line numbers or books, masks nothing and matches nothing.
 """
@@ -160,8 +160,9 @@ def zone(tmp_path_factory: pytest.TempPathFactory) -> Zone:
 
 def ours(spark: SparkSession, zone: Zone, out: Path, *, events: bool = True) -> float:
     """Megabytes a second of plan, landing and raw_logs, with or without the search for events."""
-    settings = load_settings(None, landing=str(zone.root), lake=str(out))
     knowledge = load_knowledge()
+    every = tuple(rule.id for rule in knowledge.retention.written)  # the peer keeps all lines, so do we here
+    settings = load_settings(None, landing=str(zone.root), lake=str(out), retention_off=every)
     if not events:
         knowledge = replace(knowledge, patterns=SimpleNamespace(compiled=()))
     lake, landing = Lake(spark, str(out)), Landing(str(zone.root))

@@ -199,3 +199,13 @@ def test_a_page_keeps_its_text_and_drops_what_could_run():
     assert body == (
         '<p class="k">1 &lt; 2 &amp;amp; </p><a>j</a><a>r</a><a href="../a.html#b">l</a>end</body></html>\n'
     )
+
+
+def test_a_program_without_a_file_may_load_it(tmp_path):
+    """pyspark takes such a main module for its own doctests and ends the process, with code 0."""
+    program = (
+        "import sys; from firstfault.expectations.loading import load_great_expectations as load; load();"
+        "print('loaded', hasattr(sys.modules['__main__'], '__file__'))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.split() == ["loaded", "False"]

@@ -50,7 +50,12 @@ def test_a_wrong_call_is_one_line_and_exit_2(tmp_path: Path, monkeypatch, args, 
 
 @pytest.mark.parametrize(
     ("error", "code"),
-    [(LakeBusyError("held"), cli.BUSY), (RuntimeError("boom\nmore"), cli.FAILED), (KeyError("x"), cli.FAILED)],
+    [
+        (LakeBusyError("held"), cli.BUSY),
+        (RuntimeError("boom\nmore"), cli.FAILED),
+        (KeyError("x"), cli.FAILED),
+        (SystemExit(0), cli.FAILED),
+    ],
 )
 def test_an_error_of_a_night_has_its_exit_code_and_no_trace(tmp_path, monkeypatch, error, code):
     def fail(*_args, **_kwargs):

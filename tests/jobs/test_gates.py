@@ -1,6 +1,7 @@
 """Gates in the night: what is critical ends it, what is poor is noted, and what is switched off does nothing."""
 
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 from pyspark.sql import Row
@@ -15,10 +16,12 @@ from firstfault.jobs.lake import Lake
 from firstfault.jobs.nightly import run_night
 from firstfault.jobs.quality import note, source_spans
 from firstfault.jobs.settings import load_settings
+from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.data_quality import DATA_QUALITY
 from firstfault.transforms.labels import LABELS
 from firstfault.transforms.quarantine import QUARANTINE, build_quarantine
 from firstfault.transforms.raw_telemetry import RAW_TELEMETRY
+from firstfault.transforms.staged import STAGED
 from tests.frames import frame, rows
 from tests.jobs.test_batch import planned
 from tests.jobs.zones import Zone, damaged, tables
@@ -95,6 +98,19 @@ def test_a_source_s_times_span_its_ranges():
     }
 
 
+def test_a_label_of_an_attempt_that_lands_in_the_same_batch_is_kept(spark, gates, tmp_path):
+    lake = Lake(spark, str(tmp_path))
+    old = {"cluster": "c", "job_id": "old", "attempt": 0, "scope_source": "scheduler"}
+    lake.append(ATTEMPTS, frame(spark, ATTEMPTS, [old]))
+    fields = {"job_id": "new", "attempt": "0", "category": "storage", "origin_scope": "", "origin": ""}
+    line = {"source": "labels", "cluster": "c", "fields": fields, "file": "labels.csv", "file_time": "05:00:00"}
+    staged = frame(spark, STAGED, [line | {"disposition": "landed_log", "byte_offset": 1}])
+    batch = Batch("b", [planned("labels.csv", format="labels")], staged, {})
+    night = SimpleNamespace(lake=lake, gates=gates, spark=spark)
+    assert [len(warnings) for _, warnings in take._merge_given(night, batch)] == [0]
+    assert rows(lake.read(LABELS), "job_id") == [("new",)]
+
+
 def test_a_night_that_would_break_a_promise_writes_nothing_of_it_and_exits_3(spark, tmp_path, monkeypatch):
     zone = Zone(tmp_path / "landing")
     damaged(zone)
@@ -122,7 +138,7 @@ def test_a_night_that_would_break_a_promise_writes_nothing_of_it_and_exits_3(spa
     assert report.books.balance
     assert any("labels.category_in_vocabulary" in warning for warning in report.warnings)
     assert [r["job_id"] for r in stored(str(lake), "labels")] == ["2"]
-    refused = [r["excerpt"] for r in stored(str(lake), "quarantine") if r["expectation"]]
+    refused = [r["excerpt"] for r in stored(str(lake), "quarantine") if r["reason"] == "labels.category_in_vocabulary"]
     assert len(refused) == 1
     assert '"job_id":"1"' in refused[0]
     pages = list((lake / DOCUMENTS).rglob("*.html"))
