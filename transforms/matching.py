@@ -93,8 +93,18 @@ def match(
     """
     plan = _plan(tuple(patterns), source, engine)
     lines = _Lines(_bounded(_flat(texts)), None if ranks is None else _flat(ranks))
-    found = [_matches(lines, rows, pattern) for pattern, rows in plan.candidates(lines.texts)]
-    return assemble(found, len(lines.texts))
+    return assemble(list(_found(plan, lines)), len(lines.texts))
+
+
+def _found(plan: "_Plan", lines: "_Lines") -> Iterator[Found]:
+    """Matches in order of rank; a line that has its primary event is not shown to other patterns for one."""
+    taken = np.zeros(len(lines.texts), bool)
+    for pattern, rows in plan.candidates(lines.texts):
+        open_rows = rows if pattern.also else rows[~taken[rows]]
+        if len(open_rows):
+            found = _matches(lines, open_rows, pattern)
+            taken[found.rows] = True
+            yield found
 
 
 def _flat(values: pa.Array | pa.ChunkedArray) -> pa.Array:
