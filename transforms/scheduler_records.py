@@ -13,11 +13,21 @@ _KUBE_OBJECT = """
 kind string,
 metadata struct<name:string, namespace:string, uid:string, creationTimestamp:timestamp, labels:map<string,string>,
   ownerReferences:array<struct<kind:string, name:string>>>,
-spec struct<nodeName:string, activeDeadlineSeconds:bigint>,
+spec struct<nodeName:string, activeDeadlineSeconds:bigint, runPolicy:struct<activeDeadlineSeconds:bigint>>,
 status struct<startTime:timestamp, phase:string, reason:string,
+  state:struct<phase:string, reason:string, lastTransitionTime:timestamp>,
   conditions:array<struct<type:string, status:string, reason:string, lastTransitionTime:timestamp>>,
   containerStatuses:array<struct<state:struct<terminated:struct<exitCode:int, reason:string, finishedAt:timestamp>>>>>
 """
+
+_JOB_KINDS = ("Job", "PyTorchJob", "MPIJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob")
+"""batch and Volcano jobs, and those of the Kubeflow training operator: one attempt each."""
+_END_CONDITIONS = ("Failed", "Complete", "Succeeded")
+_END_PHASES = ("Completed", "Failed", "Aborted", "Terminated")
+"""How a Volcano job says that it is over: by one phase, not by conditions."""
+_JOB_LABELS = (
+    "batch.kubernetes.io/job-name", "job-name", "training.kubeflow.org/job-name", "volcano.sh/job-name",
+)  # fmt: skip
 
 
 def slurm_records(staged: DataFrame) -> DataFrame:
@@ -82,23 +92,35 @@ def _limit_part(limit: Column, i: int) -> Column:
 
 
 def kube_records(staged: DataFrame) -> DataFrame:
-    """One row per Job object, with the nodes and exit codes of its pods.
+    """One row per job object of `_JOB_KINDS`, with the nodes and exit codes of its pods.
 
     Args:
         staged: Rows in flight of source `kube`; `message` is the object's JSON.
     """
     items = staged.where((F.col("source") == "kube") & (F.col("disposition") == "landed_log"))
     objects = items.select("cluster", "file_time", F.from_json("message", _KUBE_OBJECT).alias("o"))
-    ended = F.filter("o.status.conditions", lambda c: c["type"].isin("Failed", "Complete") & (c["status"] == "True"))
-    jobs = objects.where("o.kind = 'Job'").select(
+    ended = F.filter("o.status.conditions", lambda c: c["type"].isin(*_END_CONDITIONS) & (c["status"] == "True"))
+    by_condition = F.try_element_at(ended, F.lit(1))
+    phase = F.col("o.status.state")
+    by_phase = F.when(
+        phase["phase"].isin(*_END_PHASES),
+        F.struct(
+            phase["phase"].alias("type"),
+            F.lit("True").alias("status"),
+            phase["reason"].alias("reason"),
+            phase["lastTransitionTime"].alias("lastTransitionTime"),
+        ),
+    )
+    deadline = F.coalesce("o.spec.activeDeadlineSeconds", "o.spec.runPolicy.activeDeadlineSeconds")
+    jobs = objects.where(F.col("o.kind").isin(*_JOB_KINDS)).select(
         "cluster",
         F.col("o.metadata.name").alias("job_id"),
         F.col("o.metadata.name").alias("job_name"),
         F.col("o.metadata.namespace").alias("namespace"),
         F.col("o.metadata.creationTimestamp").alias("submit"),
         F.col("o.status.startTime").alias("start"),
-        F.try_element_at(ended, F.lit(1)).alias("_end"),
-        F.col("o.spec.activeDeadlineSeconds").alias("time_limit_s"),
+        F.coalesce(by_condition, by_phase).alias("_end"),
+        deadline.alias("time_limit_s"),
         "file_time",
     )
     joined = jobs.join(_pods(objects), ["cluster", "namespace", "job_id"], "left")
@@ -123,7 +145,7 @@ def _pods(objects: DataFrame) -> DataFrame:
     pods = objects.where("o.kind = 'Pod'").select(
         "cluster",
         F.col("o.metadata.namespace").alias("namespace"),
-        F.coalesce(labels["batch.kubernetes.io/job-name"], labels["job-name"], owner).alias("job_id"),
+        F.coalesce(*(labels[name] for name in _JOB_LABELS), owner).alias("job_id"),
         F.lower(F.substring_index("o.spec.nodeName", ".", 1)).alias("node"),
         F.array_max(codes).alias("code"),
         F.col("o.metadata.name").alias("pod"),

@@ -166,3 +166,39 @@ def test_failed_and_complete_end_a_job_and_other_conditions_do_not(kubernetes):
         ("goes-on", "Running", None, "02:00:00", "02:00:05", None, None),
         ("succeeds", "Complete", None, "02:00:00", "02:00:05", "04:00:00", 3600),
     ]
+
+
+@pytest.fixture(scope="module")
+def operators(spark):
+    """Job objects of the training operator and of Volcano, with their pods."""
+    trained = kube_job("torch", ended("Created"), ended("Running", status="False"), ended("Failed", "PyTorchJobFailed"))
+    well = kube_job("mpi", ended("Succeeded", "MPIJobSucceeded"), runPolicy={"activeDeadlineSeconds": 7200})
+    again = kube_job("again", ended("Restarting", "PyTorchJobRestarting"))
+    given = [
+        kube(trained | {"kind": "PyTorchJob"}),
+        kube(kube_pod("torch-worker-0", "torch", "gpu-01", 1, label="training.kubeflow.org/job-name")),
+        kube(well | {"kind": "MPIJob"}),
+        kube(again | {"kind": "PyTorchJob"}),
+        kube(volcano("gone", "Aborted", "PodEvicted")),
+        kube(kube_pod("gone-0", "gone", "gpu-02", 137, label="volcano.sh/job-name")),
+        kube(volcano("goes-on", "Restarting")),
+        kube({**kube_job("queued", ended("Finished")), "kind": "Workload"}),
+    ]
+    return collected(kube_records(frame(spark, STAGED, given)))
+
+
+def volcano(name, phase, reason=None) -> dict:
+    job = kube_job(name)
+    state = {"phase": phase, "reason": reason, "lastTransitionTime": "2026-11-20T04:00:00Z"}
+    return job | {"apiVersion": "batch.volcano.sh/v1alpha1", "status": {"state": state}}
+
+
+def test_jobs_of_the_training_operator_and_of_volcano_end_by_condition_or_phase(operators):
+    columns = ("job_id", "state", "reason", "end", "time_limit_s", "nodes", "exit_code")
+    assert pick(operators, *columns) == [
+        ("again", "Running", None, None, None, None, None),
+        ("goes-on", "Running", None, None, None, None, None),
+        ("gone", "Aborted", "PodEvicted", "04:00:00", None, ["gpu-02"], 137),
+        ("mpi", "Succeeded", "MPIJobSucceeded", "04:00:00", 7200, None, None),
+        ("torch", "Failed", "PyTorchJobFailed", "04:00:00", None, ["gpu-01"], 1),
+    ]
