@@ -76,6 +76,16 @@ class Batch:
         return sorted({r.job_id for r in self.ranges if r.format == source})
 
     @property
+    def streams(self) -> list[str]:
+        """Streams that the batch holds something of."""
+        return sorted({r.stream_id for r in self.ranges})
+
+    @property
+    def hours(self) -> list[str]:
+        """Hours of the partitions that its tasks wrote."""
+        return sorted({file.partition["hour"] for file in self.files})
+
+    @property
     def first_sample(self) -> datetime | None:
         """Earliest time of the ranges that hold samples."""
         times = [row["first_time"] for row in self.books_by_range.values() if row[LANDED_SAMPLE] and row["first_time"]]

@@ -1,13 +1,15 @@
 """extract: the events of a landed batch, on corrected time, and which attempts they touch."""
 
 from datetime import date, timedelta
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from firstfault.jobs.batch import Batch
 from firstfault.jobs.days import day_list, days_of
-from firstfault.jobs.frames import materialised
+from firstfault.jobs.frames import local_frame, materialised
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.night import Night
 from firstfault.jobs.quality import note
@@ -63,13 +65,24 @@ def _checked(night: Night, batch: Batch, placed: DataFrame) -> DataFrame:
     """The new events that break no expectation; each of them points at a line that landed."""
     if night.gates.gate is None:
         return placed
-    pointer = ("stream_id", "byte_offset")
-    lines = night.lake.read(RAW_LOGS).select(*pointer).unionByName(night.lake.read(RAW_TELEMETRY).select(*pointer))
-    streams = F.broadcast(placed.select("stream_id").distinct())
-    raw = lines.join(streams, "stream_id", "left_semi")
-    rows, warnings = night.gates.without_failing(EVENTS, placed, {"raw": raw})
+    rows, warnings = night.gates.without_failing(EVENTS, placed, {"raw": _raw_pointers(night, batch, placed)})
     note(night.lake, night.gates, batch, "events", [(EVENTS, warnings)])
     return rows
+
+
+def _raw_pointers(night: Night, batch: Batch, placed: DataFrame) -> DataFrame:
+    """Where the batch's rows lie in the raw tables, and what events of streams of earlier batches point at.
+
+    The latter were held against their lines when those landed; only the batch's own partitions are read.
+    """
+    pointer = ("stream_id", "byte_offset")
+    streams = local_frame(
+        night.spark, [{"stream_id": s} for s in batch.streams], StructType([EVENTS.schema["stream_id"]])
+    )
+    earlier = placed.join(F.broadcast(streams), "stream_id", "left_anti").select(*pointer)
+    in_hours = F.col("hour").isin(*batch.hours)
+    tables = (night.lake.read(table).where(in_hours).select(*pointer) for table in (RAW_LOGS, RAW_TELEMETRY))
+    return reduce(DataFrame.unionByName, tables, earlier)
 
 
 def _placed(night: Night, found: DataFrame) -> DataFrame:
