@@ -1,5 +1,6 @@
 """Loads Great Expectations so that it calls nobody and ends nothing."""
 
+import logging
 import os
 import sys
 from importlib import import_module
@@ -23,6 +24,7 @@ def load_great_expectations() -> None:
             main.__file__ = "<program>"
         try:
             import_module("firstfault.expectations.bridge")
+            logging.getLogger("great_expectations").setLevel(logging.WARNING)  # else it tells of temporary folders
         finally:
             if nameless:
                 del main.__file__
