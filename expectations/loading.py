@@ -24,7 +24,14 @@ def load_great_expectations() -> None:
             main.__file__ = "<program>"
         try:
             import_module("firstfault.expectations.bridge")
-            logging.getLogger("great_expectations").setLevel(logging.WARNING)  # else it tells of temporary folders
+            _quieten("great_expectations")
         finally:
             if nameless:
                 del main.__file__
+
+
+def _quieten(package: str) -> None:
+    """Warnings only of the package's loggers, some of which set a level of their own and tell of temporary folders."""
+    for name in [package, *logging.root.manager.loggerDict]:
+        if name.split(".")[0] == package:
+            logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,5 +1,6 @@
 """The gate: what it says, what it skips, what it refuses, and the site that it leaves."""
 
+import logging
 import re
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from firstfault.expectations.gate import Gate, GateError
+from firstfault.expectations.loading import load_great_expectations
 from firstfault.expectations.model import (
     Exists,
     Groups,
@@ -209,3 +211,13 @@ def test_a_program_without_a_file_may_load_it(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.split() == ["loaded", "False"]
+
+
+def test_its_own_loggers_say_warnings_only():
+    load_great_expectations()
+    loud = [
+        name
+        for name in logging.root.manager.loggerDict
+        if name.startswith("great_expectations.") and logging.getLogger(name).isEnabledFor(logging.INFO)
+    ]
+    assert loud == []
