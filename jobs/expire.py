@@ -18,7 +18,7 @@ from firstfault.jobs.live_files import (
 from firstfault.jobs.upkeep import Upkeep
 from firstfault.transforms.contract import Table
 
-AGE_COLUMNS = {"quarantine": "file_time", "runs": "started_at"}
+AGE_COLUMNS = {"quarantine": "file_time", "runs": "started_at", "data_quality": "t_to"}
 """Times by which rows of tables without partitions age; a table that is neither here nor partitioned keeps all."""
 
 

@@ -58,6 +58,9 @@ def place_events(night: Night, batch: Batch, clock_days: list[date]) -> None:
     night.lake.replace(EVENTS, rows, days)
     if not night.all_are_new:
         _note_touched(night, placed, clock_days, where)
+    if dumped and not night.all_are_new:
+        # A dump may take back all that earlier ones said, so that no event is left to name the attempt.
+        night.changed.append(night.lake.read(ATTEMPTS).where(F.col("job_id").isin(*dumped)).select(*ATTEMPT_KEY))
     found.unpersist()
 
 

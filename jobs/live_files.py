@@ -1,6 +1,5 @@
 """What a table's log says of its live files, and which partitions are to go or to be compacted: Arrow, no Spark."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
+from firstfault.jobs.raw_files import arrow_uri
 from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.contract import Table
 from firstfault.transforms.diagnoses import DIAGNOSES
@@ -22,7 +22,8 @@ _PARTITION = "partition."
 
 def open_log(root: str, table: Table) -> DeltaTable | None:
     """The table as delta-rs sees it; None when it was never written."""
-    path = re.sub("^s3[an]://", "s3://", f"{root.rstrip('/')}/{table.name}")
+    path = f"{root.rstrip('/')}/{table.name}"
+    path = arrow_uri(path) if "://" in path else path
     return DeltaTable(path) if DeltaTable.is_deltatable(path) else None
 
 

@@ -16,6 +16,8 @@ from firstfault.transforms.contract import Table
 from firstfault.transforms.data_quality import DATA_QUALITY
 from firstfault.transforms.quarantine import QUARANTINE, failing_rows
 
+WHOLE = ("", None, "")
+"""The whole batch. A source that fell silent has no times of its own in it, and is poor no longer than it."""
 Span = tuple[datetime | None, datetime | None]
 Warned = tuple[Table, tuple[Failure, ...]]
 
@@ -45,14 +47,14 @@ def note(lake: Lake, gates: Gates, batch: Batch, stage: str, warned: Sequence[Wa
 
 
 def source_spans(batch: Batch) -> dict[tuple[str, str | None, str], Span]:
-    """Earliest and latest time in the batch of each (cluster, node, format), and of each (cluster, None, format)."""
+    """Earliest and latest time in the batch of each (cluster, node, format), each (cluster, None, format), and all."""
     spans: dict[tuple[str, str | None, str], Span] = {}
     for planned in batch.ranges:
         report = batch.books_by_range.get((planned.stream_id, planned.from_byte))
         if report is None or report["first_time"] is None:
             continue
-        for node in {planned.node, None}:
-            key = (planned.cluster, node, planned.format)
+        source = {(planned.cluster, node, planned.format) for node in (planned.node, None)}
+        for key in {*source, WHOLE}:
             first, last = spans.get(key, (None, None))
             spans[key] = (
                 min(filter(None, (first, report["first_time"]))),
@@ -73,10 +75,12 @@ def quality_rows(
         "failed": failure.failed,
         "total": failure.total,
         "text": str(failure),
+        **dict(zip(("t_from", "t_to"), spans.get(WHOLE, (None, None)), strict=True)),
     }
     rows = []
     for group in failure.groups:
-        first, last = spans.get((group.cluster or "", group.node, group.source or ""), (None, None))
+        own = (group.cluster or "", group.node, group.source or "")
+        first, last = spans.get(own, spans.get(WHOLE, (None, None)))
         place = {"cluster": group.cluster, "node": group.node, "source": group.source}
         rows.append(
             common | place | {"t_from": first, "t_to": last, "figure": group.figure, "text": group.text, "failed": 1}

@@ -1,5 +1,6 @@
 """Gates in the night: what is critical ends it, what is poor is noted, and what is switched off does nothing."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -8,13 +9,15 @@ from pyspark.sql import Row
 from pyspark.sql import functions as F
 from typer.testing import CliRunner
 
+from firstfault.expectations.model import Severity
+from firstfault.expectations.verdict import Failure, Poor
 from firstfault.jobs import cli, take
 from firstfault.jobs.batch import Batch
 from firstfault.jobs.gates import DOCUMENTS, CriticalExpectationError, Gates
 from firstfault.jobs.knowledge import load_knowledge
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.nightly import run_night
-from firstfault.jobs.quality import note, source_spans
+from firstfault.jobs.quality import WHOLE, note, quality_rows, source_spans
 from firstfault.jobs.settings import load_settings
 from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.data_quality import DATA_QUALITY
@@ -95,7 +98,19 @@ def test_a_source_s_times_span_its_ranges():
         ("c", "n1", "kernel"): (times[0], times[1]),
         ("c", "n2", "kernel"): (times[2], times[2]),
         ("c", None, "kernel"): (times[0], times[2]),
+        WHOLE: (times[0], times[2]),
     }
+
+
+def test_a_source_that_fell_silent_is_poor_no_longer_than_the_batch_that_missed_it():
+    stale = Failure("inputs", "source_is_fresh", Severity.WARNING, 1, groups=[Poor("c", "n9", "kernel", 9.0, "late")])
+    spans = {WHOLE: (1, 5), ("c", "n1", "kernel"): (2, 3)}
+    [row] = quality_rows(stale, "b", spans)
+    assert (row["node"], row["t_from"], row["t_to"], row["text"]) == ("n9", 1, 5, "late")
+    [own] = quality_rows(replace(stale, groups=[Poor("c", "n1", "kernel", 9.0, "late")]), "b", spans)
+    assert (own["t_from"], own["t_to"]) == (2, 3)
+    [counted] = quality_rows(replace(stale, groups=[]), "b", spans)
+    assert (counted["t_from"], counted["t_to"], counted["node"]) == (1, 5, None)
 
 
 def test_a_label_of_an_attempt_that_lands_in_the_same_batch_is_kept(spark, gates, tmp_path):

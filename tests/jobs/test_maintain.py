@@ -14,6 +14,8 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql.pandas.types import to_arrow_schema
 from typer.testing import CliRunner
 
+from firstfault.jobs.docs import ALL_TABLES
+from firstfault.jobs.expire import AGE_COLUMNS
 from firstfault.jobs.intents import known_streams
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.live_files import Expiry, sql_text, within_budget
@@ -328,3 +330,9 @@ def test_the_command_tells_a_table_of_what_it_would_do(spark, full):
 def test_names_are_quoted_as_sql_reads_them(spark):
     for name in ("plain", "o'dd", "back\\slash", "\\'", 'q"q', "a`b", "ü\n"):
         assert spark.sql(f"select {sql_text(name)} as x").first()["x"] == name
+
+
+def test_every_table_that_is_kept_for_some_days_ages_by_something():
+    ageless = [t.name for t in ALL_TABLES if t.keep_days and not {"hour", "day"} & set(t.partitions)]
+    assert set(ageless) == set(AGE_COLUMNS)
+    assert all(AGE_COLUMNS[t.name] in t.columns for t in ALL_TABLES if t.name in AGE_COLUMNS)
