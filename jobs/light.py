@@ -1,7 +1,8 @@
 """Small reads and writes of a Delta table by delta-rs, without a Spark job.
 
 (Decision 2026-11-29: tables of up to `frames.SMALL_ROWS` new rows are written so; measured, warm: 0.04 s against 0.4 s
-of a Spark write, of which a tiny night makes some twenty. Larger ones are written by Spark, with equal content.)
+of a Spark write, of which a tiny night makes some twenty. Larger ones are written by Spark, with equal content. 2026-11-30: tables of as
+few rows are read so, too: a local relation is planned at once, where each scan of a table replays its log.)
 """
 
 from collections.abc import Sequence
@@ -12,8 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable, Schema, write_deltalake
+from deltalake.exceptions import TableNotFoundError
 from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
+from pyspark.sql.pandas.types import to_arrow_schema
 
+from firstfault.jobs import frames
 from firstfault.jobs.raw_files import arrow_uri
 from firstfault.transforms.contract import Table
 
@@ -44,6 +48,35 @@ class LightTable:
             partition_by=list(self.contract.partitions),
             description=self.contract.row,
         )
+
+    def dataset(self) -> Any | None:  # noqa: ANN401
+        """The rows, for reading; None when the table was never written."""
+        try:
+            return DeltaTable(self._uri).to_pyarrow_dataset()
+        except TableNotFoundError:
+            return None
+
+    def exists(self) -> bool:
+        """Whether it has ever been written."""
+        return bool(DeltaTable.is_deltatable(self._uri))
+
+    def few(self) -> pa.Table | None:
+        """All rows with the contract's columns, those that an older table lacks null; None when the log counts many."""
+        if not self.exists():
+            return self._schema.empty_table()
+        table = DeltaTable(self._uri)
+        counts = pa.table(table.get_add_actions(flatten=True))["num_records"]
+        if counts.null_count or (pc.sum(counts).as_py() or 0) > frames.SMALL_ROWS:
+            return None
+        rows = table.to_pyarrow_table()
+        if not rows.num_rows:
+            return self._schema.empty_table()
+        return pa.table([_column(rows, field) for field in self._schema], schema=self._schema)
+
+    @property
+    def _schema(self) -> pa.Schema:
+        every = to_arrow_schema(self.contract.schema, timezone="UTC")
+        return pa.schema([field.remove_metadata() for field in every])
 
     def append(self, rows: pa.Table, intent: str | None = None) -> None:
         """Appends rows; a second append with the same `intent` is none."""
@@ -83,6 +116,15 @@ class LightTable:
         if dataset.count_rows(filter=of_days) != rows.num_rows:
             return False
         return contents(dataset.to_table(columns=rows.column_names, filter=of_days)) == contents(rows)
+
+
+def _column(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
+    return rows[field.name].cast(field.type) if field.name in rows.schema.names else pa.nulls(len(rows), field.type)
+
+
+def in_lake(lake: str, contract: Table) -> LightTable:
+    """The table of a lake."""
+    return LightTable(contract, f"{lake.rstrip('/')}/{contract.name}")
 
 
 def contents(rows: pa.Table) -> list[str]:
