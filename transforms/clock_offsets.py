@@ -1,24 +1,22 @@
 """clock_offsets: how far each clock was off, from when to when, and how well that is known.
 
-First cut: an hourly row per node from its own synchronisation telemetry, else a daily row from the lower envelope of
-collector arrival minus written time. Further witnesses add rows with a `method` of their own; `best_offsets` alone
-decides which one an event is corrected by.
+The rows are made by `clock_fusion` from all witnesses of a day; `best_offsets` says which one an event is corrected by.
 """
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from firstfault.transforms.columns import seconds
 from firstfault.transforms.contract import Table, column
 from firstfault.transforms.types import DAY, DOUBLE, LONG, TEXT, TIME
 
-TELEMETRY, ARRIVAL = "telemetry", "arrival"
-OFFSET_METRIC, ERROR_METRIC = "clock.offset_s", "clock.max_error_s"
+EVERY_SOURCE = "*"
 UNWITNESSED_ERROR_S = 1.0
 """Error of a clock that no witness speaks of: NTP keeps most fleets within a second (design section 7)."""
-ARRIVAL_ERROR_S = 1.0
-"""A collector's fastest delivery may still have taken this long."""
 REACH_S = 86_400
-"""A measured offset is trusted this long before its first and after its last sample."""
+"""An offset is trusted this long before its first and after its last interval ..."""
+REACH_PPM = 20.0
+"""... while its error grows as an undisciplined crystal may drift."""
 
 CLOCK_OFFSETS = Table(
     name="clock_offsets",
@@ -29,102 +27,68 @@ CLOCK_OFFSETS = Table(
         column("source", TEXT, "source whose times it corrects; * for all of the node", required=True),
         column("t_from", TIME, "start of the interval, on that clock", required=True),
         column("t_to", TIME, "end of the interval, exclusive", required=True),
-        column("day", DAY, "day of t_from"),
-        column("offset_s", DOUBLE, "local minus true; true time = written - offset_s"),
-        column("drift_ppm", DOUBLE, "drift within the interval"),
+        column("day", DAY, "day of the true time at its start, by which it was fitted"),
+        column("offset_s", DOUBLE, "local minus true at t_from; true time = written - offset_s"),
+        column("drift_ppm", DOUBLE, "growth of the offset within the interval, microseconds a second"),
         column("error_s", DOUBLE, "95 % bound of the error of offset_s"),
-        column("method", TEXT, "telemetry or arrival", required=True),
-        column("n", LONG, "samples it rests on"),
+        column("shared_error_s", DOUBLE, "the part of error_s that all clocks of the same reference share"),
+        column("step_s", DOUBLE, "size of the jump that falls into this interval; null where there is none"),
+        column("method", TEXT, "kinds of witnesses joined by +: telemetry, arrival, marks, schedule", required=True),
+        column("n", LONG, "lines and samples it rests on"),
         column("reference", TEXT, "what true time is taken from"),
     ),
-    keys=("cluster", "node", "source", "t_from", "method"),
+    keys=("cluster", "node", "source", "t_from"),
     partitions=("day",),
     keep_days=400,
+    version=2,
 )
 
 
-def telemetry_offsets(samples: DataFrame) -> DataFrame:
-    """One row per node and hour with synchronisation telemetry: median offset, and the larger of spread and bound.
-
-    Args:
-        samples: raw_telemetry rows of the metrics `clock.offset_s` and `clock.max_error_s`.
-    """
-    is_offset = F.col("metric") == OFFSET_METRIC
-    offset = F.when(is_offset, F.col("value"))
-    hourly = (
-        samples.where(F.col("metric").isin(OFFSET_METRIC, ERROR_METRIC))
-        .where("event_time is not null and node is not null")
-        .groupBy("cluster", "node", F.date_trunc("hour", "event_time").alias("t_from"))
-        .agg(
-            F.percentile(offset, 0.5).alias("mid"),
-            ((F.max(offset) - F.min(offset)) / 2).alias("spread"),
-            F.count(offset).alias("n"),
-            F.max(F.when(~is_offset, F.col("value"))).alias("bound"),
-        )
-    )
-    rows = hourly.where("mid is not null").select(
-        "cluster",
-        "node",
-        "t_from",
-        F.round("mid", 6).alias("offset_s"),
-        F.round(F.greatest("spread", F.coalesce("bound", F.lit(0.0)), F.lit(0.001)), 6).alias("error_s"),
-        "n",
-        F.lit(TELEMETRY).alias("method"),
-        F.lit("NTP/PTP source of the node").alias("reference"),
-    )
-    return _with_interval(rows, 3600)
-
-
-def arrival_offsets(arrivals: DataFrame) -> DataFrame:
-    """One row per node and day whose lines carry a collector's stamp: lower envelope of arrival minus written.
-
-    Args:
-        arrivals: cluster, node, event_time, collected_at. Queueing delay is positive, so the least difference is
-            the offset's negative plus the fastest delivery.
-    """
-    delay = F.col("collected_at").cast("double") - F.col("event_time").cast("double")
-    daily = (
-        arrivals.where("node is not null and event_time is not null and collected_at is not null")
-        .groupBy("cluster", "node", F.date_trunc("day", "event_time").alias("t_from"))
-        .agg(F.min(delay).alias("least"), F.count("*").alias("n"))
-    )
-    significant = F.abs("least") > ARRIVAL_ERROR_S
-    rows = daily.select(
-        "cluster",
-        "node",
-        "t_from",
-        F.round(F.when(significant, -F.col("least")).otherwise(0.0), 6).alias("offset_s"),
-        F.lit(ARRIVAL_ERROR_S).alias("error_s"),
-        "n",
-        F.lit(ARRIVAL).alias("method"),
-        F.lit("collector").alias("reference"),
-    )
-    return _with_interval(rows, 86_400)
-
-
-def _with_interval(rows: DataFrame, length_s: int) -> DataFrame:
-    end = F.timestamp_seconds(F.col("t_from").cast("double") + length_s)
-    placed = rows.withColumns({"source": F.lit("*"), "drift_ppm": F.lit(None), "t_to": end, "day": F.to_date("t_from")})
-    return CLOCK_OFFSETS.conform(placed)
-
-
 def best_offsets(offsets: DataFrame) -> DataFrame:
-    """The offsets that events are corrected by: where a node has telemetry, its other methods are left out."""
-    node = Window.partitionBy("cluster", "node")
-    has_telemetry = F.max((F.col("method") == TELEMETRY).cast("int")).over(node) == 1
-    return _with_reach(offsets.withColumn("_has", has_telemetry).where(~F.col("_has") | (F.col("method") == TELEMETRY)))
+    """The offsets of whole nodes without gaps: each interval reaches to the next, the first and last a day beyond."""
+    return _with_reach(offsets.where(F.col("source") == EVERY_SOURCE))
+
+
+def reaching(offsets: DataFrame) -> DataFrame:
+    """The offsets of whole nodes, and those of sources that write another zone than their node, without gaps."""
+    return _with_reach(offsets)
 
 
 def _with_reach(rows: DataFrame) -> DataFrame:
-    """Intervals without gaps: each reaches to the next one, the first and the last a day beyond."""
-    clock = Window.partitionBy("cluster", "node").orderBy("t_from")
-    before = F.timestamp_seconds(F.col("t_from").cast("double") - REACH_S)
-    after = F.timestamp_seconds(F.col("t_to").cast("double") + REACH_S)
+    clock = Window.partitionBy("cluster", "node", "source").orderBy("t_from")
+    before = F.timestamp_seconds(seconds("t_from") - REACH_S)
+    after = F.timestamp_seconds(seconds("t_to") + REACH_S)
     return rows.select(
         "cluster",
         "node",
+        "source",
         F.when(F.lag("t_from").over(clock).isNull(), before).otherwise(F.col("t_from")).alias("t_from"),
         F.coalesce(F.lead("t_from").over(clock), after).alias("t_to"),
+        F.col("t_from").alias("known_from"),
+        F.col("t_to").alias("known_to"),
         "offset_s",
+        "drift_ppm",
         "error_s",
+        "shared_error_s",
+        "reference",
     )
+
+
+def offset_at(at: Column, row: str) -> Column:
+    """Offset of a row of `best_offsets` at a written time, in seconds; beyond its interval the drift does not go on.
+
+    Args:
+        at: Written time.
+        row: Alias of the offsets.
+    """
+    inside = F.least(F.greatest(seconds(at), seconds(f"{row}.known_from")), seconds(f"{row}.known_to"))
+    drift = F.coalesce(F.col(f"{row}.drift_ppm"), F.lit(0.0)) * 1e-6
+    return F.col(f"{row}.offset_s") + drift * (inside - seconds(f"{row}.known_from"))
+
+
+def error_at(at: Column, row: str) -> Column:
+    """Error of a row of `best_offsets` at a written time, in seconds; it grows beyond the row's interval."""
+    beyond = F.greatest(
+        seconds(f"{row}.known_from") - seconds(at), seconds(at) - seconds(f"{row}.known_to"), F.lit(0.0)
+    )
+    return F.col(f"{row}.error_s") + beyond * (REACH_PPM * 1e-6)
