@@ -165,7 +165,7 @@ def _tests(rule: Rule, vocabulary: Vocabulary) -> Iterator[tuple[Keys, str]]:
 
 
 def ruleset_version(root: Path) -> str:
-    """Hash of everything a verdict depends on: rules, vocabulary, catalogues, patterns, signals and scoring.
+    """Hash of everything a verdict depends on: rules, vocabulary, catalogues, patterns, signals, windows and scoring.
 
     Args:
         root: The rules folder.
