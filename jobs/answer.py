@@ -84,6 +84,14 @@ class Source(_Part):
     last: datetime | None
     lines: int | None
     delivered_throughout: bool
+    # A lake of an earlier version says nothing of these.
+    gaps: int | None = None
+    lost_lines: int | None = None
+    gap_from: datetime | None = None
+    gap_to: datetime | None = None
+    clock_offset_s: float | None = None
+    clock_error_s: float | None = None
+    clock_faults: list[str] | None = None
 
 
 class Answer(_Part):

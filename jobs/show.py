@@ -1,6 +1,7 @@
 """`firstfault show` in a terminal: the verdict first, then the chain, who only suffered, and what was not seen."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -134,7 +135,7 @@ def _coverage(answer: Answer) -> Table | None:
     if not answer.coverage:
         return None
     table = Table(title="Coverage", title_justify="left", show_edge=False)
-    for name in ("source", "nodes", "lines", "from", "to", "to the end"):
+    for name in ("source", "nodes", "lines", "lost", "from", "to", "to the end", "clocks"):
         table.add_column(name)
     for kind in sorted({s.kind for s in answer.coverage}):
         rows = [s for s in answer.coverage if s.kind == kind]
@@ -150,10 +151,34 @@ def _coverage_row(kind: str, rows: list[Source]) -> list[str]:
         kind,
         str(len({s.node for s in rows if s.node}) or "-"),
         str(sum(s.lines or 0 for s in rows)),
+        _lost(rows),
         _clock(min(firsts) if firsts else None),
         _clock(max(lasts) if lasts else None),
         f"{whole} of {len(rows)}",
+        _clocks(rows),
     ]
+
+
+def _lost(rows: list[Source]) -> str:
+    """Lines that the sources say they lost; of some notices nobody says how many."""
+    gaps = [s for s in rows if s.gaps]
+    if not gaps:
+        return "-"
+    notices, lines = sum(s.gaps or 0 for s in gaps), sum(s.lost_lines or 0 for s in gaps)
+    return f"{lines} in {notices} gaps" if lines else f"{notices} gaps"
+
+
+def _clocks(rows: list[Source]) -> str:
+    """The clock that is off most, how well that is known, and what is wrong with any; each node once."""
+    clocks = {s.node: s for s in rows if s.clock_offset_s is not None}
+    parts = []
+    if clocks:
+        worst = max(clocks.values(), key=lambda s: (abs(s.clock_offset_s or 0), s.node or ""))
+        label = "worst " if len(clocks) > 1 else ""
+        parts.append(f"{label}{worst.clock_offset_s:+.3f}±{worst.clock_error_s or 0:.3f} s")
+    faults = Counter(fault for s in {s.node: s for s in rows}.values() for fault in s.clock_faults or [])
+    parts += [f"{fault} x{count}" if count > 1 else fault for fault, count in sorted(faults.items())]
+    return ", ".join(parts) or "-"
 
 
 def _clock(time: datetime | None) -> str:

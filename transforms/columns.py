@@ -20,6 +20,14 @@ def latest(rows: DataFrame, *keys: str) -> DataFrame:
     return rows.groupBy(*keys).agg(F.max_by(F.struct(*rows.columns), "_at").alias("row")).select("row.*")
 
 
+def moved_hits(by: Column) -> Column:
+    """The hits of a row in flight, the written time of their last repeat moved by seconds; null where those are."""
+    micros = F.round(by * 1_000_000).cast("bigint")
+    return F.transform(
+        "hits", lambda hit: hit.withField("t_last", F.timestamp_micros(F.unix_micros(hit["t_last"]) + micros))
+    )
+
+
 def seconds(time: str | Column) -> Column:
     """A timestamp as seconds since the epoch, so that times can be subtracted."""
     return (F.col(time) if isinstance(time, str) else time).cast("double")

@@ -51,7 +51,33 @@ def test_the_verdict_comes_first_then_chain_cascade_alternatives_and_coverage():
     assert "T0 origin n1/0000:3b:00 comm.timeout x3 alpha 84213" in lines
     assert "T0+2.0s cascade n2 rank 7 comm.timeout alpha 84213" in lines
     assert "user_code - 0.30 covers_less job" in lines
-    assert "kernel_log 2 12 2026-11-20 03:00:00 UTC 2026-11-20 04:00:00 UTC 1 of 2" in lines
+    assert "kernel_log 2 12 - 2026-11-20 03:00:00 UTC 2026-11-20 04:00:00 UTC 1 of 2 -" in lines
+
+
+def of_kernel_logs(*given: dict) -> str:
+    """The row of the coverage table of kernel logs, a source a node."""
+    text = shown(coverage=[source("84213", "kernel_log", f"n{n}", **part) for n, part in enumerate(given, 1)])
+    [found] = [line for line in text.splitlines() if line.lstrip().startswith("kernel_log")]
+    return re.sub(r"[\s│]+", " ", found).strip()
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        ([{"gaps": 2, "lost_lines": 12}, {"gaps": 1, "lost_lines": None}, {"gaps": 0}], "12 in 3 gaps"),
+        ([{"gaps": 3, "lost_lines": None}], "3 gaps"),
+    ],
+)
+def test_what_sources_lost_is_said(sources, expected):
+    assert f"kernel_log {len(sources)} {5 * len(sources)} {expected} 2026" in of_kernel_logs(*sources)
+
+
+def test_the_worst_clock_and_every_fault_are_said():
+    off = {"clock_offset_s": -3599.98, "clock_error_s": 0.02, "clock_faults": ["whole_hour"]}
+    near = {"clock_offset_s": 0.004, "clock_error_s": 0.5, "clock_faults": ["step", "whole_hour"]}
+    assert of_kernel_logs(near, off).endswith("worst -3599.980±0.020 s, step, whole_hour x2")
+    assert of_kernel_logs({"clock_offset_s": 0.004, "clock_error_s": 0.5}).endswith("1 of 1 +0.004±0.500 s")
+    assert of_kernel_logs({"clock_faults": ["unsynchronised"]}).endswith("1 of 1 unsynchronised")
 
 
 def test_doubt_is_said():

@@ -28,6 +28,7 @@ BASES = (
     times.BOOT_RELATIVE,
     times.FILE_TIME,
     times.NEIGHBOUR,
+    times.BOOT_WALL,
 )
 """How a time is known; the number in a column is the place here."""
 
@@ -54,6 +55,7 @@ class Headers:
         boot_us: Microseconds since boot, of kernel stamps.
         tod_us: Microseconds since midnight, of stamps without a date.
         delta_us: Microseconds since the line before, of stamps that say only that.
+        local: Where the written time names no zone, so that the site's was assumed.
     """
 
     event_time: pa.TimestampArray
@@ -65,6 +67,7 @@ class Headers:
     boot_us: pa.Int64Array
     tod_us: pa.Int64Array
     delta_us: pa.Int64Array
+    local: npt.NDArray[np.bool_]
 
     @property
     def time_basis(self) -> pa.StringArray:
@@ -103,6 +106,7 @@ class _Peeling:
         self._clock = np.full(n, stamps.NO_TIME)
         self._delta = np.full(n, stamps.NO_TIME)
         self._basis = np.zeros(n, np.int8)
+        self._local = np.zeros(n, bool)
         self._rank = np.full(n, -1, np.int32)
         self._node = np.full(n, -1, np.int32)
         self._names: list[str | None] = []
@@ -175,7 +179,7 @@ class _Peeling:
 
     def _record_time(self, shape: Shape, rows: Rows, texts: pa.StringArray) -> None:
         """The outermost stamp of a kind wins."""
-        form = shape.time or ""
+        form, zoned = shape.time or "", np.ones(len(rows), bool)
         basis: npt.NDArray[np.int8] | int
         if form == "clock":
             basis, kind = BASES.index(times.NO_DATE), self._clock
@@ -195,6 +199,8 @@ class _Peeling:
             basis = BASES.index(times.NO_YEAR)
             if stamps.layout(form).has_year:
                 basis = np.where(zoned, _ZONED, _ASSUMED)
+        if shape.basis:
+            basis = BASES.index(shape.basis)
         if shape.collected:
             self._collected[rows] = micros
             return
@@ -202,6 +208,7 @@ class _Peeling:
         kind[rows[fresh]] = micros[fresh]
         told = fresh if kind is self._event else fresh & (self._basis[rows] == 0)
         self._basis[rows[told]] = np.broadcast_to(basis, len(rows))[told]
+        self._local[rows[told]] = ~zoned[told]
 
     def headers(self, *, escaped: bool = False) -> Headers:
         """What was found; `escaped` texts hold control characters as rsyslog writes them."""
@@ -221,6 +228,7 @@ class _Peeling:
             boot_us=_nullable(self._boot, stamps.NO_TIME),
             tod_us=_nullable(self._clock, stamps.NO_TIME),
             delta_us=_nullable(self._delta, stamps.NO_TIME),
+            local=self._local,
         )
 
 

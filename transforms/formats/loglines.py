@@ -22,7 +22,7 @@ _SLICE_BYTES = 8 << 20  # a slice's arrays stay small whatever the range holds
 _READINESS = "readiness"
 _KMSG = re.compile(rb"\d{1,4},(?P<seq>\d{1,18}),\d{1,16},[^;\n]{1,40};")
 _NONE = BASES.index(times.NONE)
-_YEARLESS, _ASSUMED = BASES.index(times.NO_YEAR), BASES.index(times.ASSUMED_ZONE)
+_YEARLESS = BASES.index(times.NO_YEAR)
 _DATED = (BASES.index(times.ZONED), BASES.index(times.EPOCH))  # the first and last of those with a year
 
 
@@ -104,7 +104,7 @@ def _event_times(headers: list[Headers], ctx: StreamContext) -> tuple[Micros, np
     basis = np.concatenate([h.basis for h in headers])
     event = _settle_years(event, basis)
     if ctx.zone != "UTC":
-        event = settle_repeated_hour(event, (basis == _ASSUMED) | (basis == _YEARLESS), ctx.zone)
+        event = settle_repeated_hour(event, np.concatenate([h.local for h in headers]), ctx.zone)
     delta = np.concatenate([stamps.micros_of(h.delta_us) for h in headers])
     if (delta != NO_TIME).any():
         placed = after_anchors(event, delta)

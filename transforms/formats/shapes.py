@@ -32,6 +32,7 @@ class Shape:
         needs: Literal the whole range must hold.
         anywhere: Literal the line must hold; the pattern is searched in all of it.
         time: How `ts` is read, or None.
+        basis: How the time is known, where its form alone does not say.
         collected: The stamp is a collector's.
         outer: Only before any rank or time was found.
         zone: IANA zone of the stamp, whatever the site's is.
@@ -48,6 +49,7 @@ class Shape:
     needs: str | None = None
     anywhere: str | None = None
     time: str | None = None
+    basis: str | None = None
     collected: bool = False
     outer: bool = False
     zone: str | None = None
@@ -90,6 +92,7 @@ def _compile(raw: Mapping[str, Any], families: Mapping[str, list[str]], fragment
         needs=raw.get("needs", anywhere),
         anywhere=anywhere,
         time=raw.get("time"),
+        basis=raw.get("basis"),
         collected=raw.get("gives") == "collected_at",
         outer=raw.get("outer", False),
         zone=raw.get("zone"),

@@ -6,6 +6,9 @@ from zoneinfo import ZoneInfo
 
 ZONED, ASSUMED_ZONE, NO_YEAR, NO_DATE = "zoned", "assumed_zone", "no_year", "no_date"
 BOOT_RELATIVE, EPOCH, FILE_TIME, NEIGHBOUR, NONE = "boot_relative", "epoch", "file_time", "neighbour", "none"
+BOOT_WALL = "boot_wall"
+"""Decision 2026-11-30: `dmesg -T` and `--time-format iso` write wall time that the tool made of seconds since boot when
+it was read. No clock ever showed it, so it is neither `assumed_zone` nor `zoned`: `wall_of_boot` corrects it."""
 
 SECOND_US = 1_000_000
 DAY_US = 86_400 * SECOND_US
