@@ -1,8 +1,9 @@
 """Small reads and writes of a Delta table by delta-rs, without a Spark job.
 
 (Decision 2026-11-29: tables of up to `frames.SMALL_ROWS` new rows are written so; measured, warm: 0.04 s against 0.4 s
-of a Spark write, of which a tiny night makes some twenty. Larger ones are written by Spark, with equal content. 2026-11-30: tables of as
-few rows are read so, too: a local relation is planned at once, where each scan of a table replays its log.)
+of a Spark write, of which a tiny night makes some twenty. Larger ones are written by Spark, with equal content.
+2026-11-30: tables of as few rows are read so, too: a local relation is planned at once, where each scan of a table
+replays its log.)
 """
 
 from collections.abc import Sequence

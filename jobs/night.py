@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from firstfault.jobs.batch import Books
 from firstfault.jobs.gates import Gates
 from firstfault.jobs.knowledge import Knowledge, KnowledgeFrames
 from firstfault.jobs.lake import Lake
@@ -15,6 +17,26 @@ from firstfault.jobs.runs import Run
 from firstfault.jobs.settings import Settings
 
 Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class NightReport:
+    """What a night did.
+
+    Attributes:
+        page: Where the report that is one HTML file lies; empty when there is none.
+        clock_faults: Rows of `clock_faults` of the day of the report.
+    """
+
+    books: Books
+    unmatched: list[str]
+    waiting_tails: list[str]
+    attempts: int
+    diagnosed: int
+    durations_s: dict[str, float]
+    warnings: list[str]
+    page: str = ""
+    clock_faults: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass

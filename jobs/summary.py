@@ -1,5 +1,6 @@
 """What a night says in the terminal: its stages while it works, then its books and its verdicts."""
 
+from collections import defaultdict
 from datetime import date
 from typing import Any
 
@@ -9,14 +10,28 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from firstfault.jobs.nightly import NightReport, check_inputs, run_night
+from firstfault.jobs.night import NightReport
+from firstfault.jobs.nightly import check_inputs, run_night
 from firstfault.jobs.session import spark_session
 from firstfault.jobs.settings import Settings
 from firstfault.jobs.show import safe
+from firstfault.transforms.clock_offsets import EVERY_SOURCE
 from firstfault.transforms.results import RESULTS
 
 MAX_ROWS = 60
 MAX_NAMED = 5
+MAX_CLOCK_LINES, MAX_CLOCKS = 5, 3
+_FAULTS = {
+    "whole_hour": "off like a wrong zone",
+    "off": "off",
+    "step": "stepped",
+    "drift": "drifting",
+    "unsynchronised": "not synchronised",
+    "contradiction": "contradicted by witnesses",
+    "frozen_collector": "whose collector stands still",
+    "unsure": "known too poorly to order events",
+}
+"""Fault of a clock -> how it is said after a count, the worst first."""
 
 
 def watched_night(settings: Settings, *, days: tuple[date, date] | None, steal: bool, console: Console) -> NightReport:
@@ -50,12 +65,38 @@ def night_summary(lake: str, report: NightReport, console: Console) -> None:
         console.print(f"{len(report.warnings)} warnings of the gates, see data_quality:", style="yellow")
         for warning in report.warnings[:MAX_NAMED]:
             console.print(safe(f"  {warning}"), style="yellow", highlight=False)
+    for line in clock_lines(report.clock_faults):
+        console.print(safe(line), style="yellow", highlight=False)
     console.print(f"attempts looked at {report.attempts:,}, verdicts {report.diagnosed:,}", highlight=False)
     rows = verdicts(lake)
     if rows:
         console.print(verdict_table(rows))
+    if report.page:
+        console.print(f"report: {report.page}", style="dim", highlight=False, markup=False, soft_wrap=True)
     seconds = ", ".join(f"{stage} {s:.1f} s" for stage, s in report.durations_s.items())
     console.print(f"tables: {lake} ({seconds})", style="dim", highlight=False, soft_wrap=True)
+
+
+def clock_lines(rows: list[dict[str, Any]]) -> list[str]:
+    """A line per kind of fault: how many clocks have it, and the first of them.
+
+    Args:
+        rows: Rows of `clock_faults`.
+    """
+    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for row in rows:
+        name = row["node"] if row["source"] == EVERY_SOURCE else f"{row['node']} {row['source']}"
+        found[row["fault"]].add((name, row["cluster"]))
+    order = list(_FAULTS)
+    faults = sorted(found, key=lambda f: (order.index(f) if f in _FAULTS else len(order), f))
+    lines = []
+    for fault in faults[:MAX_CLOCK_LINES]:
+        clocks = [name for name, _ in sorted(found[fault])]
+        more = f" and {len(clocks) - MAX_CLOCKS} more" if len(clocks) > MAX_CLOCKS else ""
+        lines.append(f"clocks: {len(clocks):,} {_FAULTS.get(fault, fault)} ({', '.join(clocks[:MAX_CLOCKS])}{more})")
+    if len(faults) > MAX_CLOCK_LINES:
+        lines.append(f"clocks: {len(faults) - MAX_CLOCK_LINES} more kinds of fault, see clock_faults")
+    return lines
 
 
 def verdicts(lake: str) -> list[dict[str, Any]]:
