@@ -1,7 +1,7 @@
 """Days of rows, and SQL over the day partitions."""
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 
 from pyspark.sql import Column, DataFrame
 
@@ -10,6 +10,11 @@ def days_of(rows: DataFrame, day: Column) -> list[date]:
     """The distinct days of the rows, in order."""
     found = rows.select(day.alias("day")).distinct().where("day is not null").collect()
     return sorted(r["day"] for r in found)
+
+
+def in_utc(moment: datetime) -> datetime:
+    """A time of a collected row, which Spark gives without a zone, or one that names its zone."""
+    return moment if moment.tzinfo else moment.astimezone(UTC)
 
 
 def day_list(days: Sequence[date]) -> str:

@@ -8,16 +8,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from firstfault.jobs.batch import Batch
-from firstfault.jobs.days import day_list, days_of
+from firstfault.jobs.days import day_list, days_of, in_utc
 from firstfault.jobs.frames import local_frame, materialised
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.night import Night
 from firstfault.jobs.quality import note
 from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.boot_times import BOOT_FORMATS, with_boot_times
-from firstfault.transforms.clock_offsets import CLOCK_OFFSETS, UNWITNESSED_ERROR_S, best_offsets
-from firstfault.transforms.events import EVENTS, FOUND_COLUMNS, extract_events, place_in_time
+from firstfault.transforms.clock_offsets import CLOCK_OFFSETS, UNWITNESSED_ERROR_S, reaching
+from firstfault.transforms.event_times import place_in_time
+from firstfault.transforms.events import EVENTS, FOUND_COLUMNS, extract_events
 from firstfault.transforms.flight_events import flight_events
+from firstfault.transforms.formats.times import BOOT_WALL
 from firstfault.transforms.keys import ATTEMPT_KEY
 from firstfault.transforms.raw_logs import RAW_LOGS
 from firstfault.transforms.raw_telemetry import RAW_TELEMETRY
@@ -31,9 +33,12 @@ SIGNAL_HISTORY = timedelta(hours=3)
 """Samples before the batch that a series is continued from."""
 
 
-def place_events(night: Night, batch: Batch, clock_days: list[date]) -> None:
+def place_events(night: Night, batch: Batch, clock_days: list[date], ranks: DataFrame) -> None:
     """Writes the batch's events on corrected time, and again those whose clock is now better known."""
-    staged = with_boot_times(batch.staged) if BOOT_FORMATS & batch.formats else batch.staged
+    staged = batch.staged
+    if BOOT_FORMATS & batch.formats:
+        walls = staged.where(F.col("time_basis") == BOOT_WALL).limit(1).count() > 0
+        staged = with_boot_times(staged, walls=walls)
     found = extract_events(staged, night.frames.vocabulary, night.frames.codes)
     if batch.counted(LANDED_SAMPLE):
         found = found.unionByName(_signals(night, batch))
@@ -41,7 +46,7 @@ def place_events(night: Night, batch: Batch, clock_days: list[date]) -> None:
     if dumped:
         found = found.unionByName(_flight_events(night, dumped))
     found = found.persist()
-    placed = materialised(_checked(night, batch, materialised(_placed(night, found))))
+    placed = materialised(_checked(night, batch, materialised(_placed(night, found, ranks, _span(batch)))))
     new_days = days_of(placed, F.col("day"))
     days = sorted({*new_days, *_around(clock_days, night.lake), *_judged_before(night.lake, dumped)})
     if not days:
@@ -51,7 +56,7 @@ def place_events(night: Night, batch: Batch, clock_days: list[date]) -> None:
     if night.lake.exists(EVENTS):
         kept = existing.where(~_of_dumps(dumped)) if dumped else existing
         kept = kept.select(*FOUND_COLUMNS).join(found.select("event_id"), "event_id", "left_anti")
-        rows = placed.unionByName(_placed(night, kept)).where(where)
+        rows = placed.unionByName(_placed(night, kept, ranks, days)).where(where)
     else:
         rows = placed
     rows = rows.dropDuplicates(["event_id"])
@@ -88,10 +93,23 @@ def _raw_pointers(night: Night, batch: Batch, placed: DataFrame) -> DataFrame:
     return reduce(DataFrame.unionByName, tables, earlier)
 
 
-def _placed(night: Night, found: DataFrame) -> DataFrame:
-    windows = night.lake.read(ATTEMPTS).select(F.col("source_cluster").alias("cluster"), "job_id", "start", "end")
-    offsets = best_offsets(night.lake.read(CLOCK_OFFSETS))
-    return place_in_time(found, offsets, windows, UNWITNESSED_ERROR_S)
+def _placed(night: Night, found: DataFrame, ranks: DataFrame, days: list[date]) -> DataFrame:
+    """The events on corrected time, by the clocks of these days and of a day around them."""
+    windows = night.lake.read(ATTEMPTS).select(
+        F.col("source_cluster").alias("cluster"), "job_id", "nodes", "start", "end"
+    )
+    offsets = night.lake.read(CLOCK_OFFSETS)
+    if days:
+        first, last = min(days) - timedelta(days=1), max(days) + timedelta(days=1)
+        offsets = offsets.where(F.col("day").between(F.lit(first), F.lit(last)))
+    return place_in_time(found, reaching(offsets), windows, ranks, UNWITNESSED_ERROR_S)
+
+
+def _span(batch: Batch) -> list[date]:
+    """First and last day that the batch's lines and files were written on."""
+    names = ("first_time", "last_time", "file_time")
+    times = [in_utc(row[name]) for row in batch.landed_ranges for name in names if row[name] is not None]
+    return [min(times).date(), max(times).date()] if times else []
 
 
 def _signals(night: Night, batch: Batch) -> DataFrame:

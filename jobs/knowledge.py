@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 import firstfault.rules
 from firstfault.jobs.frames import local_frame
 from firstfault.rules.engine.catalogues import Catalogues, load_catalogues
+from firstfault.rules.engine.clock_marks import load_clock_marks
 from firstfault.rules.engine.compile import compile_rules
 from firstfault.rules.engine.load import load_rules, ruleset_version
 from firstfault.rules.engine.masking import MaskingRules, load_masking
@@ -21,11 +22,14 @@ from firstfault.rules.engine.retention import RetentionRules, load_retention
 from firstfault.rules.engine.scoring import load_scoring
 from firstfault.rules.engine.signals import Signal, load_signals
 from firstfault.rules.engine.vocabulary import Vocabulary
+from firstfault.rules.engine.windows import load_windows
 from firstfault.transforms.competition import Scoring
 from firstfault.transforms.contract import column
+from firstfault.transforms.event_windows import Shapes
+from firstfault.transforms.marks_in_flight import MarkKind
 from firstfault.transforms.rule_tables import TABLES
 from firstfault.transforms.signal_events import SIGNALS
-from firstfault.transforms.types import BOOL, INT, TEXT
+from firstfault.transforms.types import BOOL, DOUBLE, INT, TEXT, TEXTS
 
 RULES_ROOT = Path(next(iter(firstfault.rules.__path__)))
 _VOCABULARY = StructType(
@@ -41,6 +45,14 @@ _VOCABULARY = StructType(
     ]
 )
 _CODES = StructType([column(n, TEXT, n) for n in ("catalogue", "code", "class", "role", "category", "meaning")])
+_MARKS = StructType(
+    [
+        column("kind", TEXT, "kind of shared moment"),
+        column("width_s", DOUBLE, "one standard deviation of a line"),
+        column("within", TEXT, "attempt, cluster or port"),
+        column("events", TEXTS, "event types of its lines"),
+    ]
+)
 _STATES = StructType(
     [
         column("state", TEXT, "state word, upper case"),
@@ -63,6 +75,8 @@ class Knowledge:
     scoring: Scoring
     masking: MaskingRules
     retention: RetentionRules
+    windows: Shapes
+    clock_marks: tuple[MarkKind, ...]
     version: str
 
     @cached_property
@@ -79,6 +93,7 @@ class KnowledgeFrames:
     codes: DataFrame
     states: DataFrame
     signals: DataFrame
+    mark_kinds: DataFrame
     rules: Mapping[str, DataFrame]
 
 
@@ -98,6 +113,8 @@ def load_knowledge(root: Path = RULES_ROOT) -> Knowledge:
         scoring=load_scoring(root / "scoring.yaml"),
         masking=load_masking(root / "masking.yaml"),
         retention=load_retention(root / "retention.yaml", vocabulary),
+        windows=load_windows(root / "windows.yaml"),
+        clock_marks=load_clock_marks(root / "clock_marks.yaml", vocabulary),
         version=ruleset_version(root),
     )
 
@@ -117,10 +134,15 @@ def knowledge_frames(spark: SparkSession, knowledge: Knowledge) -> KnowledgeFram
         }
         for name, word in sorted(knowledge.vocabulary.events.items())
     ]
+    marks = [
+        {"kind": k.id, "width_s": k.width_s, "within": k.within, "events": list(k.events)}
+        for k in knowledge.clock_marks
+    ]
     return KnowledgeFrames(
         vocabulary=local_frame(spark, words, _VOCABULARY),
         codes=local_frame(spark, knowledge.catalogues.code_rows(), _CODES),
         states=local_frame(spark, knowledge.catalogues.state_rows(), _STATES),
         signals=local_frame(spark, [row for s in knowledge.signals for row in s.rows()], SIGNALS),
+        mark_kinds=local_frame(spark, marks, _MARKS),
         rules={name: local_frame(spark, knowledge.compiled[name], TABLES[name]) for name in TABLES},
     )

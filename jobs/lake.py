@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import MapType
 
 from firstfault.jobs.days import day_list
-from firstfault.jobs.frames import few_rows, local_frame
+from firstfault.jobs.frames import few_rows
 from firstfault.jobs.light import LightTable
 from firstfault.jobs.raw_files import RawFile
 from firstfault.transforms.contract import Table

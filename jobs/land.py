@@ -20,6 +20,7 @@ from firstfault.transforms.bursts import Folding, fold_hits
 from firstfault.transforms.contract import column
 from firstfault.transforms.in_flight import files_row, report, report_row, rows_to_go_on, staged_rows
 from firstfault.transforms.inputs import INPUTS
+from firstfault.transforms.marks_in_flight import MarkKind, find_marks
 from firstfault.transforms.masked_rows import mask_rows
 from firstfault.transforms.masking import Masker
 from firstfault.transforms.matching import CompiledPattern, match
@@ -44,6 +45,7 @@ class Lander:
         folding: How repeats of each event type fold.
         masker: What is replaced before a row leaves its task.
         retention: Which lines are counted instead of landed.
+        marks: Moments that several nodes write of.
         sink: Makes where landed rows go.
     """
 
@@ -52,6 +54,7 @@ class Lander:
     folding: Folding
     masker: Masker
     retention: Retention
+    marks: tuple[MarkKind, ...]
     sink: Callable[[], Sink]
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -89,12 +92,13 @@ class Lander:
         rows, matched = self._retained(rows, stream["format"])
         sink.add(raw_rows(rows, stream))
         hits = fold_hits(matched, rows, self.folding)
-        needed = pa.array(rows_to_go_on(rows, hits, stream["format"]))
+        marks = find_marks(matched, rows, stream["format"], self.marks)
+        needed = pa.array(rows_to_go_on(rows, hits, marks, stream["format"]))
         figures = report(rows, read.units, stream["file_time"])
         told = report_row(figures, stream, read.byte_from)
         if not needed.true_count:
             return [told]
-        return [staged_rows(rows.filter(needed), hits.filter(needed), stream), told]
+        return [staged_rows(rows.filter(needed), hits.filter(needed), marks.filter(needed), stream), told]
 
     def _retained(self, rows: pa.Table, source: str) -> tuple[pa.Table, pa.ListArray]:
         """The rows with their events; chatter far from any event is a count by rule, hour and template."""

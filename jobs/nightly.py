@@ -4,12 +4,13 @@ Each stage is a function over a `Night`: it reads what the stages before it left
 tables. Only attempts that something new speaks of are scoped and diagnosed again.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from pyspark.sql import SparkSession
 
 from firstfault.jobs.batch import Books
+from firstfault.jobs.clock import ranks_of, update_clock, update_clock_faults
 from firstfault.jobs.extract import place_events
 from firstfault.jobs.gates import Gates
 from firstfault.jobs.intents import known_streams, mark_landed, pending_ranges, write_intent
@@ -17,27 +18,15 @@ from firstfault.jobs.knowledge import knowledge_frames, load_knowledge
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.landing import Landing
 from firstfault.jobs.masking import make_masker
-from firstfault.jobs.night import Night, Progress
-from firstfault.jobs.placing import update_attempts, update_clock
+from firstfault.jobs.night import Night, NightReport, Progress
+from firstfault.jobs.placing import update_attempts
 from firstfault.jobs.plan import Range, make_plan
 from firstfault.jobs.publish import attribute_and_publish
+from firstfault.jobs.report import write_report
 from firstfault.jobs.runs import open_run
 from firstfault.jobs.settings import Settings
 from firstfault.jobs.sources import Sources, load_sources
 from firstfault.jobs.take import land_batch
-
-
-@dataclass(frozen=True)
-class NightReport:
-    """What a night did."""
-
-    books: Books
-    unmatched: list[str]
-    waiting_tails: list[str]
-    attempts: int
-    diagnosed: int
-    durations_s: dict[str, float]
-    warnings: list[str]
 
 
 def check_inputs(settings: Settings) -> None:
@@ -89,7 +78,11 @@ def run_night(
         report = _stages(night, sources)
         with night.stage("document"):
             gates.document(lake.root)
-        return report
+        with night.stage("report"):
+            page = write_report(
+                lake.root, report, today=run.started_at.date(), days=days, lookback_days=settings.lookback_days
+            )
+        return replace(report, durations_s=dict(run.durations_s), page=page.path, clock_faults=page.faults)
 
 
 def _stages(night: Night, sources: Sources) -> NightReport:
@@ -125,9 +118,13 @@ def _take(night: Night, ranges: list[Range]) -> Books:
     with night.stage("attempts"):
         update_attempts(night, batch)
     with night.stage("clock"):
-        clock_days = update_clock(night, batch)
+        ranks = ranks_of(night, batch)
+        clock_days = update_clock(night, batch, ranks)
     with night.stage("events"):
-        place_events(night, batch, clock_days)
+        place_events(night, batch, clock_days, ranks)
+    with night.stage("clock"):
+        update_clock_faults(night, batch, clock_days)
+    with night.stage("events"):
         mark_landed(night, batch)
     batch.staged.unpersist()
     return batch.books

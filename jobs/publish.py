@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 from types import MappingProxyType
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from firstfault.jobs.days import day_list, days_of
@@ -13,19 +13,25 @@ from firstfault.jobs.frames import materialised
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.night import Night
 from firstfault.jobs.placing import union_keys
+from firstfault.jobs.windows import windows_of
+from firstfault.transforms.attempt_clocks import clocks_of
 from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.attribution import Evidence, find_candidates, with_uid
 from firstfault.transforms.candidates import CANDIDATES
+from firstfault.transforms.clock_faults import CLOCK_FAULTS, faulty_clocks
+from firstfault.transforms.clock_offsets import CLOCK_OFFSETS
 from firstfault.transforms.competition import compete, with_coverage
 from firstfault.transforms.contract import Table
 from firstfault.transforms.coverage import COVERAGE, build_coverage
-from firstfault.transforms.data_quality import DATA_QUALITY, poor_inputs
+from firstfault.transforms.data_quality import DATA_QUALITY, poor_inputs, poor_sources
 from firstfault.transforms.diagnoses import DIAGNOSES, build_diagnoses
+from firstfault.transforms.event_windows import EVENT_WINDOWS, mark_everywhere
 from firstfault.transforms.events import EVENTS
 from firstfault.transforms.evidence import EVIDENCE, build_evidence
 from firstfault.transforms.inputs import INPUTS, LANDED
 from firstfault.transforms.keys import ATTEMPT_KEY, entity
 from firstfault.transforms.labels import LABELS
+from firstfault.transforms.log_gaps import LOG_GAP
 from firstfault.transforms.placement import PLACEMENT, build_placement, fill_nodes
 from firstfault.transforms.results import RESULTS, build_results
 from firstfault.transforms.scoped_events import SCOPED_EVENTS, build_scoped_events
@@ -84,7 +90,7 @@ def _affected_days(lake: Lake, attempts: DataFrame) -> list[date]:
 
 
 def _scope(night: Night, attempts: DataFrame, days: list[date]) -> tuple[Evidence, DataFrame]:
-    """Writes scoped events, placement and coverage; what attribution rests on, and the coverage."""
+    """Writes placement, windows, scoped events and coverage; what attribution rests on, and the coverage."""
     lake = night.lake
     topology = lake.read(TOPOLOGY)
     events = lake.read(EVENTS)
@@ -93,18 +99,17 @@ def _scope(night: Night, attempts: DataFrame, days: list[date]) -> tuple[Evidenc
     seen = landed.where("rank is not null").select("cluster", "job_id", "attempt_hint", "rank", "node").distinct()
     ranks = build_placement(seen, named.where("relation = 'own'"), attempts)
     placement = _write(night, PLACEMENT, ranks, attempts, days)
-    scoped = _write(night, SCOPED_EVENTS, fill_nodes(named, placement), attempts, days, {"events": events})
-    covering = build_coverage(landed, attempts, night.settings.snapshot_pad_after_s)
+    window = _padded(night, attempts)
+    filled = fill_nodes(named, placement)
+    windows = windows_of(night, window, filled)
+    if windows is not None:
+        filled = mark_everywhere(filled, _write(night, EVENT_WINDOWS, windows, attempts, days))
+    scoped = _write(night, SCOPED_EVENTS, filled, attempts, days, {"events": events})
+    lost = scoped.where(F.col("event_type") == LOG_GAP)
+    clocks = _clocks(night, attempts, days)
+    covering = build_coverage(landed, attempts, night.settings.snapshot_pad_after_s, lost, clocks)
     coverage = _write(night, COVERAGE, covering, attempts, days)
     covered = coverage.where("delivered_throughout")
-    home = F.concat_ws("/", "source_cluster", "job_id")
-    window = attempts.withColumns(
-        {
-            "home": home,
-            "window_from": F.timestamp_seconds(F.col("start").cast("double") - night.settings.pad_before_s),
-            "window_to": F.timestamp_seconds(F.col("end").cast("double") + night.settings.pad_after_s),
-        }
-    )
     evidence = Evidence(
         attempts=window,
         scoped=scoped,
@@ -114,6 +119,30 @@ def _scope(night: Night, attempts: DataFrame, days: list[date]) -> tuple[Evidenc
         covered=covered.groupBy("uid").agg(F.collect_set("kind").alias("kinds")),
     )
     return evidence, coverage
+
+
+def _padded(night: Night, attempts: DataFrame) -> DataFrame:
+    """The attempts with their home and the window around them within which events count."""
+    return attempts.withColumns(
+        {
+            "home": F.concat_ws("/", "source_cluster", "job_id"),
+            "window_from": F.timestamp_seconds(F.col("start").cast("double") - night.settings.pad_before_s),
+            "window_to": F.timestamp_seconds(F.col("end").cast("double") + night.settings.pad_after_s),
+        }
+    )
+
+
+def _clocks(night: Night, attempts: DataFrame, days: list[date]) -> DataFrame:
+    """What is known of the clocks of the attempts' nodes."""
+    offsets, faults = (night.lake.read(table).where(_around(night, days)) for table in (CLOCK_OFFSETS, CLOCK_FAULTS))
+    return clocks_of(attempts, offsets, faults)
+
+
+def _around(night: Night, days: list[date]) -> Column:
+    """The days, their look-back and the day after."""
+    return F.col("day").between(
+        F.date_sub(F.lit(days[0]), night.settings.lookback_days), F.date_add(F.lit(days[-1]), 1)
+    )
 
 
 def _beyond(lake: Lake, days: list[date], lookback_days: int) -> DataFrame:
@@ -147,7 +176,8 @@ def _publish(night: Night, attempts: DataFrame, evidence: Evidence, coverage: Da
     cases = materialised(_cases(attempts.join(need, list(ATTEMPT_KEY)), scoped, version))
     winners = ranked.where("is_winner").join(cases.select("uid", "source_cluster"), "uid")
     diagnoses = build_diagnoses(
-        cases, ranked, night.frames.rules["rules"], symptoms, coverage, poor_inputs(winners, scoped, _quality(lake)),
+        cases, ranked, night.frames.rules["rules"], symptoms, coverage,
+        poor_inputs(winners, scoped, _poor(night, days)),
         night.knowledge.scoring, as_of, settings.final_after_s,
     )  # fmt: skip
     written = _write(night, DIAGNOSES, diagnoses, attempts, days)
@@ -185,9 +215,14 @@ def _cases(attempts: DataFrame, scoped: DataFrame, version: str) -> DataFrame:
     ).drop("state")
 
 
-def _quality(lake: Lake) -> DataFrame:
-    """What the gates of this and earlier nights found poor in raw data; clocks are corrected, not poor."""
-    return lake.read(DATA_QUALITY).where(F.col("table_name").isin(*_RAW_INPUT))
+def _poor(night: Night, days: list[date]) -> DataFrame:
+    """What the gates of this and earlier nights found poor in raw data, and the clocks that are at fault."""
+    scoring = night.knowledge.scoring
+    quality = night.lake.read(DATA_QUALITY).where(F.col("table_name").isin(*_RAW_INPUT))
+    faults = night.lake.read(CLOCK_FAULTS).where(_around(night, days))
+    return poor_sources(quality, scoring.poor_input_factor).unionByName(
+        faulty_clocks(faults, scoring.clock_fault_factor)
+    )
 
 
 def _write(

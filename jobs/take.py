@@ -41,6 +41,7 @@ def land_batch(night: Night, ranges: list[Range]) -> Batch:
         folding=knowledge.vocabulary.folding,
         masker=masker,
         retention=knowledge.retention.retention(on=night.settings.retention_on, off=night.settings.retention_off),
+        marks=knowledge.clock_marks,
         sink=partial(ParquetSink, night.lake.root),
     )
     staged = stage(night.spark, ranges, lander, night.spark.sparkContext.defaultParallelism)

@@ -133,6 +133,6 @@ def _plain_event(number: int, row: dict) -> dict:
     plain = {
         "uid": uid, "cluster": "c", "job_id": uid, "attempt": 0, "source_cluster": "c", "home": f"c/{uid}",
         "event_id": f"e{number}", "relation": "own", "role": "cascade", "count": 1, "attrs": {},
-        "clock_error_s": 0.0, "stream_id": "s", "byte_offset": number,
+        "clock": row.get("node"), "clock_error_s": 0.0, "clock_shared_s": 0.0, "stream_id": "s", "byte_offset": number,
     }  # fmt: skip
     return plain | exact | row

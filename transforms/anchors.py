@@ -3,16 +3,23 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from firstfault.transforms.event_windows import EVERYWHERE
+
 FIRST_COLUMNS = (
-    "event_id", "event_type", "t", "t_low", "t_high", "clock_error_s", "node", "device", "port", "rank", "code",
+    "event_id", "event_type", "t", "t_low", "t_high", "clock_error_s", "clock", "clock_shared_s", "clock_reference",
+    "node", "device", "port", "rank", "code",
     "class", "role", "category", "count", "attrs", "relation", "_device", "_ports", "_switches", "_rack",
     "_power_domain", "_filesystem",
 )  # fmt: skip
 MAX_IDS = 50
+OWN_RISE = ("device", "node", "port")
+"""Blames of one place, which a counter that rises everywhere accuses no more than any other."""
 
 
 def find_anchors(tagged: DataFrame, specs: DataFrame) -> DataFrame:
     """One row per (uid, spec_id, entity): the earliest event, how many records there were, on which nodes and ranks.
+
+    A counter that rose on the other nodes as well starts no rule that blames one place.
 
     Args:
         tagged: Scoped events with `uid`, places and `selector_id`.
@@ -27,6 +34,7 @@ def find_anchors(tagged: DataFrame, specs: DataFrame) -> DataFrame:
     )
     return (
         paired.where("entity is not null")
+        .where(_accuses())
         .groupBy("uid", "spec_id", "blame", "blame_arg", "scope", "entity")
         .agg(
             first,
@@ -37,6 +45,12 @@ def find_anchors(tagged: DataFrame, specs: DataFrame) -> DataFrame:
             F.slice(F.array_sort(F.collect_set("event_id")), 1, MAX_IDS).alias("event_ids"),
         )
     )
+
+
+def _accuses() -> Column:
+    """The event may speak against what the rule blames."""
+    everywhere = F.coalesce(F.col("attrs")[EVERYWHERE] == "true", F.lit(False))
+    return ~(everywhere & F.col("blame").isin(*OWN_RISE))
 
 
 def _entity() -> Column:

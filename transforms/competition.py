@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from firstfault.transforms.clock_order import Clock, common_slack_s
 from firstfault.transforms.columns import Cut, seconds
 
 COVERAGE_WEIGHT = 2.0
@@ -25,6 +26,7 @@ class Scoring:
         unknown_below: Below this confidence the category is `unknown`.
         independent_bar: Points from which another unbeaten candidate is a finding of its own.
         poor_input_factor: Part of the confidence that is left when a source it rests on is poor.
+        clock_fault_factor: The same for a clock that is at fault, though corrected.
     """
 
     calibration: tuple[tuple[float, float], ...]
@@ -32,6 +34,7 @@ class Scoring:
     unknown_below: float
     independent_bar: float
     poor_input_factor: float = 1.0
+    clock_fault_factor: float = 1.0
 
     def confidence(self, margin: Column) -> Column:
         """Share of verdicts with such a margin that were right."""
@@ -99,8 +102,7 @@ def beats(scored: DataFrame, explains: DataFrame) -> DataFrame:
     known = pairs.join(_explaining(explains, "a", "b"), ["a_rule_id", "b_anchor_type"], "left").join(
         _explaining(explains, "b", "a"), ["b_rule_id", "a_anchor_type"], "left"
     )
-    same_node = F.coalesce(F.col("a_anchor_node") == F.col("b_anchor_node"), F.lit(False))
-    slack = F.when(same_node, F.col("a_clock_error_s") + F.col("b_clock_error_s")).otherwise(0.0)
+    slack = common_slack_s(Clock(*(F.col(f"a_{c}") for c in _CLOCK)), Clock(*(F.col(f"b_{c}") for c in _CLOCK)))
     before = seconds("a_t0_high") - slack < seconds("b_t0_low")
     maybe = seconds("a_t0_low") <= seconds("b_t0_high") - slack
     same_entity = (F.col("a_origin") == F.col("b_origin")) & (F.col("a_origin_scope") == F.col("b_origin_scope"))
@@ -124,9 +126,10 @@ def beats(scored: DataFrame, explains: DataFrame) -> DataFrame:
 
 
 _EDGE_COLUMNS = (
-    "uid", "cid", "rule_id", "category", "origin", "origin_scope", "specificity", "t0_low", "t0_high", "clock_error_s",
-    "anchor_node", "anchor_type", "anchor_role",
+    "uid", "cid", "rule_id", "category", "origin", "origin_scope", "specificity", "t0_low", "t0_high", "anchor_type",
+    "anchor_role", "anchor_clock", "clock_error_s", "clock_shared_s", "clock_reference",
 )  # fmt: skip
+_CLOCK = ("anchor_clock", "clock_error_s", "clock_shared_s", "clock_reference")
 
 
 def _names_more() -> Column:

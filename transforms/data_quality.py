@@ -6,6 +6,7 @@ A poor source is read all the same: a warning never keeps a night from its verdi
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from firstfault.transforms.clock_offsets import EVERY_SOURCE
 from firstfault.transforms.contract import Table, column
 from firstfault.transforms.types import DOUBLE, LONG, TEXT, TIME
 
@@ -31,32 +32,48 @@ DATA_QUALITY = Table(
     keep_days=120,
 )
 
+POOR = ("cluster", "node", "source", "t_from", "t_to", "text")
+"""What is said of a poor source or clock."""
 
-def poor_inputs(winners: DataFrame, scoped: DataFrame, quality: DataFrame) -> DataFrame:
-    """One row per attempt whose winner rests on events of a source that was poor at that time: uid, poor_inputs.
+
+def poor_sources(quality: DataFrame, factor: float) -> DataFrame:
+    """The warnings that speak of a source, as `poor_inputs` takes them.
+
+    Args:
+        quality: Rows of data_quality.
+        factor: Part of a verdict's confidence that is left when it rests on one.
+    """
+    return quality.where("cluster is not null and source is not null").select(
+        *POOR, F.lit(False).alias("is_clock"), F.lit(factor).alias("factor")
+    )
+
+
+def poor_inputs(winners: DataFrame, scoped: DataFrame, poor: DataFrame) -> DataFrame:
+    """One row per attempt whose winner rests on events of a source or clock that was poor at that time.
 
     Args:
         winners: uid, source_cluster, event_ids.
         scoped: Scoped events with uid.
-        quality: Rows of data_quality.
+        poor: Rows of `poor_sources` and `clock_faults.faulty_clocks`: of a source of a node (of all nodes where it is
+            null), or of all that a node's clock wrote.
+
+    Returns:
+        uid, poor_inputs (sentences), poor_factor (the least of their factors).
     """
     used = winners.select("uid", "source_cluster", F.explode("event_ids").alias("event_id"))
-    events = used.join(scoped.select("uid", "event_id", "node", "source", "t_low", "t_high"), ["uid", "event_id"])
-    poor = quality.where("cluster is not null and source is not null").select(
-        F.col("cluster").alias("_cluster"),
-        F.col("node").alias("_node"),
-        F.col("source").alias("_source"),
-        "t_from",
-        "t_to",
-        "text",
+    columns = ("uid", "event_id", "node", "clock", "source", "t_low", "t_high")
+    events = used.join(scoped.select(*columns), ["uid", "event_id"])
+    known = poor.select(*(F.col(c).alias(f"_{c}") for c in poor.columns))
+    at_that_time = (F.col("_t_from").isNull() | (F.col("t_high") >= F.col("_t_from"))) & (
+        F.col("_t_to").isNull() | (F.col("t_low") <= F.col("_t_to"))
     )
-    at_that_time = (F.col("t_from").isNull() | (F.col("t_high") >= F.col("t_from"))) & (
-        F.col("t_to").isNull() | (F.col("t_low") <= F.col("t_to"))
-    )
-    same_source = (F.col("source_cluster") == F.col("_cluster")) & (F.col("source") == F.col("_source"))
-    same_node = F.col("_node").isNull() | (F.col("_node") == F.col("node"))
-    leaning = events.join(F.broadcast(poor), same_source & same_node & at_that_time)
-    place = F.concat_ws(" of ", "source", "_node")
+    same_source = (F.col("_source") == EVERY_SOURCE) | (F.col("source") == F.col("_source"))
+    place = F.when(F.col("_is_clock"), F.col("clock")).otherwise(F.col("node"))
+    same_node = F.col("_node").isNull() | (F.col("_node") == place)
+    here = (F.col("source_cluster") == F.col("_cluster")) & same_source & same_node
+    leaning = events.join(F.broadcast(known), here & at_that_time)
+    named = F.concat_ws(" of ", F.when(F.col("_source") == EVERY_SOURCE, "clock").otherwise(F.col("_source")), "_node")
     return leaning.groupBy("uid").agg(
-        F.array_sort(F.collect_set(F.concat(place, F.lit(": "), F.col("text")))).alias("poor_inputs")
+        F.array_sort(F.collect_set(F.concat(named, F.lit(": "), F.col("_text")))).alias("poor_inputs"),
+        F.min("_factor").alias("poor_factor"),
     )

@@ -102,7 +102,7 @@ def _confidence(scoring: Scoring) -> Column:
     calibrated = F.least(scoring.confidence(F.col("margin")), F.col("cap"))
     doubtful = ~F.col("order_certain") | F.col("undecided") | (F.size("missing") > 0)
     capped = F.when(doubtful, F.least(calibrated, F.lit(scoring.undecidable_cap))).otherwise(calibrated)
-    return F.round(F.when(F.col("poor_inputs").isNotNull(), capped * scoring.poor_input_factor).otherwise(capped), 4)
+    return F.round(capped * F.coalesce("poor_factor", F.lit(1.0)), 4)
 
 
 def _others(ranked: DataFrame, scoring: Scoring) -> DataFrame:
@@ -176,7 +176,7 @@ def _answer(as_of: Column, final_after_s: int) -> list[Column]:
         F.col("symptoms"),
         F.when(sure, F.col("w.t0")).alias("t0"),
         F.coalesce("w.confidence", F.lit(0.0)).alias("confidence"),
-        F.coalesce("w.order_certain", F.lit(True)).alias("order_certain"),
+        F.coalesce(F.col("w.order_certain") & ~F.col("w.undecided"), F.lit(True)).alias("order_certain"),
         F.when(is_final, "final").otherwise("provisional").alias("state"),
         F.col("scheduler_state"),
         F.when(F.col("outcome_hint").isNotNull(), outcome == F.col("outcome_hint")).alias("agrees_with_scheduler"),

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from firstfault.transforms.bursts import PROGRESS_BURST_S
+from firstfault.transforms.clock_of import clock
 from firstfault.transforms.contract import Table, column
 from firstfault.transforms.hostlist import MAX_HOSTS, hosts
 from firstfault.transforms.keys import id_column
@@ -29,7 +30,10 @@ EVENTS = Table(
         column("t_raw", TIME, "time as written"),
         column("t_last", TIME, "corrected time of the last repeat"),
         column("time_basis", TEXT, "how t_raw was known"),
-        column("clock_error_s", DOUBLE, "part of the interval that the node's clock accounts for"),
+        column("clock", TEXT, "whose clock wrote t_raw: a node, or server:<source>; null when unknown"),
+        column("clock_error_s", DOUBLE, "part of the interval, to each side, that this clock accounts for"),
+        column("clock_shared_s", DOUBLE, "part of clock_error_s that all clocks of clock_reference share"),
+        column("clock_reference", TEXT, "what true time is taken from"),
         column("node", TEXT, "node the event speaks of"),
         column("device", TEXT, "PCI id"),
         column("port", TEXT, "switch:port or node/hca/1"),
@@ -55,10 +59,11 @@ EVENTS = Table(
     keys=("event_id",),
     partitions=("day",),
     keep_days=120,
+    version=2,
 )
 
-_PLACED = {"day", "t", "t_low", "t_high", "t_last", "clock_error_s"}
-FOUND_COLUMNS = [c for c in EVENTS.columns if c not in _PLACED]
+PLACED_COLUMNS = {"day", "t", "t_low", "t_high", "t_last", "clock_error_s", "clock_shared_s", "clock_reference"}
+FOUND_COLUMNS = [c for c in EVENTS.columns if c not in PLACED_COLUMNS]
 """What is known of an event before it is placed in time."""
 TEXT_CHARS = 400
 
@@ -87,6 +92,7 @@ def _found(hits: DataFrame) -> DataFrame:
         F.col("hit.event_type").alias("event_type"),
         F.col("event_time").alias("t_raw"),
         "time_basis",
+        clock().alias("clock"),
         node.alias("node"),
         F.coalesce("hit.device", "device").alias("device"),
         named_port.alias("port"),
@@ -183,66 +189,3 @@ def _event_id() -> Column:
 
 _RECORD_KEY = ("stream_id", "byte_offset", "event_type", "_ordinal")
 _SAMPLE_KEY = ("cluster", "node", "device", "port", "_ordinal", "t_raw", "event_type")
-
-
-def place_in_time(found: DataFrame, offsets: DataFrame, windows: DataFrame, unwitnessed_error_s: float) -> DataFrame:
-    """The events table: every event with [t_low, t_high] on true time.
-
-    A timed event is its written time less the clock's offset, plus or minus the clock's error, plus the resolution
-    of its stamp. An untimed one lies between its timed neighbours; where it has none, within its job's window.
-
-    Args:
-        found: Events of `FOUND_COLUMNS`.
-        offsets: cluster, node, t_from, t_to, offset_s, error_s (`clock_offsets.best_offsets`).
-        windows: cluster, job_id, start, end of each attempt.
-        unwitnessed_error_s: Error of a clock that no witness speaks of.
-    """
-    clocked = _with_clock(found, offsets, unwitnessed_error_s)
-    jobs = windows.groupBy("cluster", "job_id").agg(
-        F.min("start").alias("_start"), F.array_sort(F.collect_list("end")).alias("_ends")
-    )
-    bounded = clocked.join(F.broadcast(jobs), ["cluster", "job_id"], "left")
-    low, high = _interval()
-    middle = F.timestamp_micros(((F.unix_micros("t_low") + F.unix_micros("t_high")) / 2).cast("bigint"))
-    placed = bounded.withColumns({"t_low": low, "t_high": high}).withColumn("t_high", F.greatest("t_low", "t_high"))
-    last = _shift(F.col("t_raw_last"), -F.col("_offset"))
-    return EVENTS.conform(
-        placed.withColumn("t", middle)
-        .withColumn("t_last", F.greatest("t", F.coalesce(last, F.col("t"))))
-        .withColumn("day", F.to_date("t"))
-    )
-
-
-def _with_clock(found: DataFrame, offsets: DataFrame, unwitnessed_error_s: float) -> DataFrame:
-    at = F.coalesce("t_raw", "t_prev", "t_next", "file_time")
-    hits = found.withColumn("_at", at).join(
-        F.broadcast(offsets).alias("o"),
-        (F.col("o.cluster") == found["cluster"])
-        & (F.col("o.node") == found["node"])
-        & (F.col("_at") >= F.col("o.t_from"))
-        & (F.col("_at") < F.col("o.t_to")),
-        "left",
-    )
-    return hits.select(
-        *(found[c] for c in found.columns),
-        F.coalesce("o.offset_s", F.lit(0.0)).alias("_offset"),
-        F.coalesce("o.error_s", F.lit(unwitnessed_error_s)).alias("clock_error_s"),
-    )
-
-
-def _interval() -> tuple[Column, Column]:
-    """Earliest and latest true time from the written times, the clock and the job's window."""
-    whole_second = F.unix_micros("t_raw") % 1_000_000 == 0
-    resolution_s = F.when(whole_second & ~F.col("time_basis").isin("sample_window", "file_time"), 1.0).otherwise(0.0)
-    early, late = -F.col("_offset") - F.col("clock_error_s"), -F.col("_offset") + F.col("clock_error_s")
-    timed_low, timed_high = _shift(F.col("t_raw"), early), _shift(F.col("t_raw"), late + resolution_s)
-    sampled_low = F.when(F.col("time_basis") == "sample_window", _shift(F.col("t_prev"), early))
-    after = F.coalesce(_shift(F.col("t_prev"), early), F.col("_start"), F.col("file_time"))
-    # The attempt that the record belongs to is over at the first end after it.
-    end = F.array_min(F.filter("_ends", lambda e: e >= after))
-    before = F.coalesce(_shift(F.col("t_next"), late), end, F.greatest(F.array_max("_ends"), after), F.col("file_time"))
-    return F.coalesce(sampled_low, timed_low, after), F.coalesce(timed_high, before)
-
-
-def _shift(time: Column, seconds: Column) -> Column:
-    return F.timestamp_micros(F.unix_micros(time) + (seconds * 1_000_000).cast("bigint"))

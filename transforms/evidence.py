@@ -3,6 +3,7 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from firstfault.transforms.clock_order import CLOCK_COLUMNS, Clock, common_slack_s
 from firstfault.transforms.contract import Table, column
 from firstfault.transforms.keys import ATTEMPT_KEY
 from firstfault.transforms.types import BOOL, DAY, DOUBLE, INT, LONG, TEXT, TIME
@@ -76,8 +77,7 @@ def build_evidence(scoped: DataFrame, winners: DataFrame, symptoms: DataFrame) -
     ends = Window.partitionBy("uid", "part").orderBy("t", "event_id")
     single_end = steps.withColumn("_k", F.row_number().over(ends)).where("part != 'end' or _k = 1")
     chain = Window.partitionBy("uid").orderBy("t", "t_high", "event_id")
-    same_node = F.coalesce(F.col("node") == F.lag("node").over(chain), F.lit(False))
-    slack = F.when(same_node, F.col("clock_error_s") + F.lag("clock_error_s").over(chain)).otherwise(0.0)
+    slack = common_slack_s(Clock(*map(F.col, CLOCK_COLUMNS)), Clock(*(F.lag(c).over(chain) for c in CLOCK_COLUMNS)))
     after = F.col("t_low").cast("double") >= F.lag("t_high").over(chain).cast("double") - slack
     placed = single_end.select(
         "*",

@@ -182,6 +182,7 @@ def _found_columns() -> list[Column]:
     values = {
         "attempt_hint": F.when(F.col("attempt_hint") != NO_ATTEMPT, F.col("attempt_hint")),
         "source": F.lit("flight_recorder"),
+        "clock": F.col("at.node"),
         "pattern_id": F.concat(F.lit(PATTERN), F.regexp_extract("event_type", r"_([a-z]+)$", 1)),
         "text": F.concat_ws(" ", "event_type", F.concat(F.lit("rank="), "rank"), words, attrs["body"]),
         # A dump has many groups and lacks many ranks: together they tell its findings apart.

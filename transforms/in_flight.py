@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firstfault.transforms.boot_times import BOOT_ANCHORS, BOOT_RELATIVE
-from firstfault.transforms.clock_offsets import ERROR_METRIC, OFFSET_METRIC
+from firstfault.transforms.clock_witnesses import ERROR_METRIC, OFFSET_METRIC
 from firstfault.transforms.raw_rows import plausible
 from firstfault.transforms.staged import (
     DISPOSITIONS,
@@ -22,6 +22,7 @@ from firstfault.transforms.staged import (
     REPORT,
     STAGED_SCHEMA,
 )
+from firstfault.transforms.twins_in_flight import TWIN_SOURCES, twin_candidates, with_bodies
 
 Flags = npt.NDArray[np.bool_]
 
@@ -32,22 +33,25 @@ ARRIVAL_BUCKET_S = 300
 _SECOND_US = 1_000_000
 
 
-def rows_to_go_on(rows: pa.Table, hits: pa.ListArray, source: str) -> Flags:
+def rows_to_go_on(rows: pa.Table, hits: pa.ListArray, marks: pa.ListArray, source: str) -> Flags:
     """Which rows of a segment later stages need.
 
     Args:
         rows: Masked rows of a reader (`staged.READ_SCHEMA`).
         hits: Their folded events.
+        marks: The moments they share with others.
         source: Format of the source.
     """
     if source in RECORD_SOURCES:
         return np.ones(rows.num_rows, bool)
-    needed: Flags = hits.is_valid().to_numpy(zero_copy_only=False)
+    needed: Flags = hits.is_valid().to_numpy(zero_copy_only=False) | marks.is_valid().to_numpy(zero_copy_only=False)
     needed |= _flags(pc.is_in(rows["disposition"], pa.array([QUARANTINED, DROPPED])))
     if rows["metric"].null_count < rows.num_rows:
         needed |= _flags(pc.is_in(rows["metric"], pa.array([OFFSET_METRIC, ERROR_METRIC])))
     if source in BOOT_ANCHORS:
         needed[_last_boot_anchor(rows)] = True
+    if source in TWIN_SOURCES:
+        needed[twin_candidates(rows)] = True
     if rows["collected_at"].null_count < rows.num_rows:
         needed[_fastest_deliveries(rows)] = True
     return needed
@@ -111,15 +115,17 @@ def report(rows: pa.Table, read: int, file_time: datetime) -> dict[str, Any]:
     }
 
 
-def staged_rows(rows: pa.Table, hits: pa.ListArray, stream: dict[str, Any]) -> pa.Table:
+def staged_rows(rows: pa.Table, hits: pa.ListArray, marks: pa.ListArray, stream: dict[str, Any]) -> pa.Table:
     """Rows of a segment with the constants of their stream (`staged.STAGED_SCHEMA`).
 
     Args:
         rows: The rows that go on.
         hits: Their folded events.
+        marks: The moments they share with others.
         stream: Columns of `inputs` of the range.
     """
-    arrays = {name: rows[name] for name in READ_SCHEMA.names if name != "text"} | {"hits": hits}
+    arrays = {name: rows[name] for name in READ_SCHEMA.names if name != "text"} | {"hits": hits, "marks": marks}
+    arrays["fields"] = with_bodies(rows, stream["format"])
     return _staged(arrays, rows.num_rows, stream)
 
 
@@ -151,4 +157,4 @@ def _staged(arrays: dict[str, Any], count: int, stream: dict[str, Any]) -> pa.Ta
     return pa.table(columns, schema=STAGED_SCHEMA)
 
 
-_STREAM_COLUMNS = frozenset(STAGED_SCHEMA.names) - frozenset(READ_SCHEMA.names) - {"hits", "report", "files"}
+_STREAM_COLUMNS = frozenset(STAGED_SCHEMA.names) - frozenset(READ_SCHEMA.names) - {"hits", "marks", "report", "files"}

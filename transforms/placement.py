@@ -60,6 +60,36 @@ def build_placement(seen: DataFrame, own_events: DataFrame, attempts: DataFrame)
     return PLACEMENT.conform(rows)
 
 
+def rank_nodes(staged: DataFrame, placement: DataFrame) -> DataFrame:
+    """One row per rank of a job (and of the attempt that its path names) with the node that it runs on.
+
+    Args:
+        staged: The batch in flight; lines that name both.
+        placement: The placement table, of earlier batches.
+    """
+    key = ["cluster", "job_id", "attempt_hint", "rank"]
+    told = staged.where("rank is not null and node is not null and not startswith(job_id, '_')").select(*key, "node")
+    hints = F.explode(F.array(F.lit(None).cast("int"), F.col("attempt"))).alias("attempt_hint")
+    known = placement.where("node is not null").select("cluster", "job_id", hints, "rank", "node")
+    both = told.withColumn("_new", F.lit(1)).unionByName(known.withColumn("_new", F.lit(0)))
+    counted = both.groupBy(*key, "_new", "node").agg(F.count("*").alias("_n"))
+    return counted.groupBy(*key).agg(F.max_by("node", F.struct("_new", "_n", "node")).alias("node"))
+
+
+def with_rank_node(rows: DataFrame, ranks: DataFrame) -> DataFrame:
+    """The rows with `_ran`, the node that their rank runs on.
+
+    Args:
+        rows: Rows with cluster, job_id, attempt_hint, rank.
+        ranks: Result of `rank_nodes`.
+    """
+    key = ("cluster", "job_id", "rank", "attempt_hint")
+    ran = ranks.select(*(F.col(c).alias(f"_r_{c}") for c in key), F.col("node").alias("_ran"))
+    same = [F.col(c) == F.col(f"_r_{c}") for c in key[:-1]]
+    on = same[0] & same[1] & same[2] & F.col("attempt_hint").eqNullSafe(F.col("_r_attempt_hint"))
+    return rows.join(F.broadcast(ran), on, "left").drop(*(f"_r_{c}" for c in key))
+
+
 def fill_nodes(scoped: DataFrame, placement: DataFrame) -> DataFrame:
     """The scoped events, those that name only a rank with the node that the rank ran on.
 

@@ -11,6 +11,8 @@ from firstfault.transforms.selection import relation_keys
 
 EVERYWHERE = "*"
 """Scope key of relations that look beyond the attempt."""
+ONE_NODE = ("node", "device")
+"""Relations whose events may share the anchor's clock."""
 BEYOND_ATTEMPT = ("cluster", "other_jobs_node", "other_jobs_device", "workload", "user")
 WIDE = -1
 """Bucket of events whose interval is wider than a bucket: they are looked at one by one, for every window."""
@@ -36,7 +38,7 @@ def fold(tagged: DataFrame, probes: DataFrame, *, beyond: bool) -> DataFrame:
     wide = F.col("t_high").cast("double") - F.col("t_low").cast("double") > F.col("bucket_s")
     slot = F.when(wide, WIDE).otherwise(F.floor(F.col("t").cast("double") / F.col("bucket_s"))).cast("bigint")
     by_node = F.when(F.col("kind") == "job_other_nodes", F.coalesce("node", F.lit("")))
-    error = F.col("clock_error_s")
+    error, shared = F.col("clock_error_s"), F.col("clock_shared_s")
     low, high = F.col("t_low").cast("double"), F.col("t_high").cast("double")
     grouped = keyed.groupBy(
         (F.lit(EVERYWHERE) if beyond else F.col("uid")).alias("scope_key"),
@@ -48,6 +50,8 @@ def fold(tagged: DataFrame, probes: DataFrame, *, beyond: bool) -> DataFrame:
         slot.alias("bucket"),
         F.when(wide, F.col("event_id")).alias("_alone"),
         by_node.alias("fold_node"),
+        F.when(F.col("kind").isin(*ONE_NODE), F.col("clock")).alias("clock"),
+        F.col("clock_reference").alias("reference"),
         (F.col("home") if beyond else F.lit(None).cast("string")).alias("home"),
     )
     return grouped.agg(
@@ -57,6 +61,8 @@ def fold(tagged: DataFrame, probes: DataFrame, *, beyond: bool) -> DataFrame:
         F.max(high).alias("high"),
         F.min(low + error).alias("near_low"),
         F.max(high - error).alias("near_high"),
+        F.min(low + shared).alias("like_low"),
+        F.max(high - shared).alias("like_high"),
         F.slice(F.array_sort(F.collect_set(F.struct("t", "event_id"))), 1, KEPT_EVENTS).alias("events"),
     ).drop("_alone")
 
@@ -64,7 +70,8 @@ def fold(tagged: DataFrame, probes: DataFrame, *, beyond: bool) -> DataFrame:
 def probe(anchors: DataFrame, spec_probes: DataFrame, probes: DataFrame, folds: DataFrame) -> DataFrame:
     """One row per (uid, spec_id, entity, probe_id) that found anything: records possible and certain, nodes, events.
 
-    Two times of one node share its clock, so the clock's error does not count between them.
+    Two times of one clock share its error, and two clocks of one reference a part of it: that does not count between
+    them.
 
     Args:
         anchors: Anchors with `uid`, `first`, `home` (cluster and job), `window_from`, `window_to`.
@@ -113,12 +120,17 @@ def _slots() -> Column:
 
 def _holds() -> tuple[Column, Column]:
     """Whether the window clause holds for some, and for all, times inside both intervals."""
-    same_clock = F.col("kind").isin("node", "device")
-    error = F.when(same_clock, F.col("a.clock_error_s")).otherwise(0.0)
+    same_clock = F.coalesce(F.col("a.clock") == F.col("f.clock"), F.lit(False))
+    like_clock = F.coalesce(F.col("a.clock_reference") == F.col("f.reference"), F.lit(False))
+
+    def common(near: Column, like: Column, far: Column) -> Column:
+        return F.when(same_clock, near).when(like_clock, like).otherwise(far)
+
+    error = common(F.col("a.clock_error_s"), F.col("a.clock_shared_s"), F.lit(0.0))
     a_low = F.col("a.t_low").cast("double") + error
     a_high = F.greatest(a_low, F.col("a.t_high").cast("double") - error)
-    low = F.when(same_clock, F.col("f.near_low")).otherwise(F.col("f.low"))
-    high = F.greatest(low, F.when(same_clock, F.col("f.near_high")).otherwise(F.col("f.high")))
+    low = common(F.col("f.near_low"), F.col("f.like_low"), F.col("f.low"))
+    high = F.greatest(low, common(F.col("f.near_high"), F.col("f.like_high"), F.col("f.high")))
     possible = (high - a_low >= F.col("lo_s")) & (low - a_high <= F.col("hi_s"))
     certain = (low - a_high >= F.col("lo_s")) & (high - a_low <= F.col("hi_s"))
     return possible, certain

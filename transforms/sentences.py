@@ -18,7 +18,8 @@ def conclusion(sure: Column, missing: Column) -> Column:
         missing: Sources that would settle or strengthen it.
     """
     known = _fill(F.col("w.conclusion_en"))
-    doubt = F.when(~F.col("w.order_certain"), F.lit(" The clocks cannot decide the order this rests on.")).otherwise("")
+    open_order = ~F.col("w.order_certain") | F.col("w.undecided")
+    doubt = F.when(open_order, F.lit(" The clocks cannot decide the order this rests on.")).otherwise("")
     best = F.when(
         F.col("w.rule_id").isNotNull(),
         F.concat(F.lit(" Best guess, not sure enough: "), known),

@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StructType
 
+from firstfault.transforms.clock_of import clock
 from firstfault.transforms.contract import column
 from firstfault.transforms.events import FOUND_COLUMNS, fold_bursts, judge
 from firstfault.transforms.types import DOUBLE, INT, LONG, TEXT
@@ -98,6 +99,7 @@ def _found_columns() -> list[Column]:
         "event_type": F.col("event_type"),
         "t_raw": F.col("event_time"),
         "time_basis": F.lit("sample_window"),
+        "clock": clock(),
         "attrs": attrs,
         "t_prev": F.col("_seen_at"),
         "t_next": F.lit(None).cast("timestamp"),

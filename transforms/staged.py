@@ -43,6 +43,9 @@ HIT_TYPE = pa.struct(
 FOLDED_TYPE = pa.struct([*HIT_TYPE, ("count", pa.int64()), ("t_last", _TIME)])
 """A hit with the repeats that were folded into it in flight: how many records, and the latest written time."""
 
+MARK_TYPE = pa.struct([("kind", pa.string()), ("key", pa.string()), ("t", _TIME)])
+"""A moment that others write of too, as this line dates it (`marks_in_flight`)."""
+
 REPORT_TYPE = pa.struct(
     [
         ("read", pa.int64()),
@@ -97,7 +100,8 @@ _STREAM_FIELDS = [
 STAGED_SCHEMA = pa.schema(
     _STREAM_FIELDS
     + [f for f in READ_SCHEMA if f.name != "text"]
-    + [("hits", pa.list_(FOLDED_TYPE)), ("report", REPORT_TYPE), ("files", pa.list_(pa.string()))]
+    + [("hits", pa.list_(FOLDED_TYPE)), ("marks", pa.list_(MARK_TYPE))]
+    + [("report", REPORT_TYPE), ("files", pa.list_(pa.string()))]
 )
 """What the landing task yields, in Arrow; `files` are the files that it wrote, as JSON (`raw_files.RawFile`)."""
 
@@ -114,6 +118,13 @@ HIT_STRUCT = StructType(
         column("attrs", _STRINGS, "attributes by name"),
         column("count", LongType(), "records folded into it in flight"),
         column("t_last", TimestampType(), "latest written time of those"),
+    ]
+)
+MARK_STRUCT = StructType(
+    [
+        column("kind", StringType(), "kind of rules/clock_marks.yaml"),
+        column("key", StringType(), "names the moment within the attempt"),
+        column("t", TimestampType(), "time as written"),
     ]
 )
 REPORT_STRUCT = StructType(
@@ -135,6 +146,7 @@ _SPARK_TYPES = {
     _TIME: TimestampType(),
     _TEXT_MAP: _STRINGS,
     pa.list_(FOLDED_TYPE): ArrayType(HIT_STRUCT),
+    pa.list_(MARK_TYPE): ArrayType(MARK_STRUCT),
     REPORT_TYPE: REPORT_STRUCT,
     pa.list_(pa.string()): ArrayType(StringType()),
 }

@@ -143,7 +143,8 @@ def _topology_row(job_id: str, node: str, leaf: str) -> Row:
 def _coverage_row(attempt: Row, kind: str) -> Row:
     key = {k: attempt[k] for k in ("cluster", "job_id", "attempt", "day")}
     window = {"first": attempt["start"], "last": attempt["end"], "lines": 1, "delivered_throughout": True}
-    return {**key, "node": None, "kind": kind, **window}
+    nothing = dict.fromkeys(("lost_lines", "gap_from", "gap_to", "clock_offset_s", "clock_error_s"))
+    return {**key, "node": None, "kind": kind, **window, **nothing, "gaps": 0, "clock_faults": []}
 
 
 def _event_row(
@@ -171,7 +172,10 @@ def _event_row(
         "t_raw": t,
         "t_last": t,
         "time_basis": "zoned",
+        "clock": "server:sched" if event.relation == "cluster" else event.node,
         "clock_error_s": event.half_width_s,
+        "clock_shared_s": 0.0,
+        "clock_reference": None,
         **{name: getattr(event, name) for name in ENTITIES},
         "code": code,
         "class": event.special.get("class") or judged.get("class"),

@@ -21,6 +21,7 @@ class ScoringFile(Strict):
         unknown_below: Below this confidence the category is `unknown`.
         independent_bar: Points from which another finding stands on its own.
         poor_input_factor: Part of the confidence that is left when a source it rests on is poor.
+        clock_fault_factor: The same for a clock that is at fault, though corrected.
     """
 
     version: int
@@ -29,6 +30,7 @@ class ScoringFile(Strict):
     unknown_below: Share
     independent_bar: float = Field(ge=0)
     poor_input_factor: Share
+    clock_fault_factor: Share
 
     @model_validator(mode="after")
     def _rises(self) -> "ScoringFile":
@@ -52,4 +54,5 @@ def load_scoring(path: Path) -> Scoring:
         unknown_below=file.unknown_below,
         independent_bar=file.independent_bar,
         poor_input_factor=file.poor_input_factor,
+        clock_fault_factor=file.clock_fault_factor,
     )

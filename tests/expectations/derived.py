@@ -72,45 +72,61 @@ PLACEMENT = Case(
 
 _CLOCK = {
     "cluster": "c", "node": "n1", "source": "*", "t_from": "03:00:00", "t_to": "04:00:00", "day": "2026-11-20",
-    "offset_s": 0.01, "error_s": 0.01, "method": "telemetry", "n": 3,
+    "offset_s": 0.01, "drift_ppm": 0.0, "error_s": 0.01, "shared_error_s": 0.002, "method": "marks+telemetry", "n": 3,
+    "reference": "NTP/PTP sources",
 }  # fmt: skip
-
-
-def _hour(node: str, hour: int, offset_s: float, **changes: object) -> dict:
-    return _CLOCK | {"node": node, "t_from": f"{hour:02d}:00:00", "offset_s": offset_s} | changes
-
-
 CLOCK_OFFSETS = Case(
     table="clock_offsets",
     mark="node",
-    good=[
-        _CLOCK,
-        _CLOCK | {"t_from": "04:00:00", "t_to": "05:00:00", "offset_s": 0.05},
-        # A coarse witness jumps by its own error.
-        *(_hour("n2", h, o, error_s=1.0) for h, o in ((1, 2.0), (2, 4.0))),
-    ],
+    good=[_CLOCK, _CLOCK | {"t_from": "04:00:00", "t_to": "05:00:00", "step_s": -1.2, "method": "arrival"}],
     bad={
-        "method_in_set": {"method": "guess"},
+        "method_has_form": {"method": "telemetry+guess"},
+        "day_not_null": {"day": None},
         "offset_s_not_null": {"offset_s": None},
+        "drift_ppm_not_null": {"drift_ppm": None},
         "error_s_not_null": {"error_s": None},
+        "reference_not_null": {"reference": None},
         "error_s_in_range": {"error_s": -1.0},
+        "shared_error_s_in_range": {"shared_error_s": -0.1},
         "n_in_range": {"n": 0},
         "interval_is_not_empty": {"t_to": "03:00:00"},
-        "day_is_of_the_start": {"day": "2026-11-19"},
+        "shared_is_a_part": {"shared_error_s": 0.02},
         "node_has_form": {"node": "N1.example.org"},
     },
-    groups={
-        "clock_is_synchronised": Group([_hour("off", 3, -6.5)], "off", "*", 6.5, "clock off by up to 6.5 s"),
-        "clock_is_in_its_zone": Group([_hour("zone", 3, -3601.0)], "zone", "*", 3601, "off by -1.0 h: zone?"),
-        "clock_does_not_drift": Group(
-            [_hour("drift", h, o) for h, o in ((3, 0.0), (4, 3.62))],
-            "drift", "*", 1000, "drifts by up to 1000.0 ppm",
-        ),
-        "clock_is_known": Group(
-            [_hour("unsure", 3, 0.0, error_s=90.0)], "unsure", "*", 90, "offset known to 90.0 s only"
-        ),
-    },
 )  # fmt: skip
+
+_MARK = {
+    "day": "2026-11-20", "cluster": "c", "kind": "step", "job_id": "7", "key": "100", "source": "app",
+    "stream_id": "s1", "byte_offset": 0, "node": "n1", "rank": 0, "t": "03:00:00", "n": 1,
+}  # fmt: skip
+CLOCK_MARKS = Case(
+    table="clock_marks",
+    mark="key",
+    good=[_MARK, _MARK | {"kind": "arrival", "key": "", "value_s": -0.4}, _MARK | {"key": "k", "node": None}],
+    bad={
+        "n_in_range": {"n": 0},
+        "byte_offset_in_range": {"byte_offset": -1},
+        "day_is_of_t": {"day": "2026-11-21"},
+        "value_where_told": {"value_s": 0.5},
+        "node_has_form": {"node": "N1"},
+    },
+)
+
+_FAULT = {
+    "day": "2026-11-20", "cluster": "c", "node": "n1", "source": "*", "fault": "step", "t_from": "03:00:00",
+    "t_to": "03:00:02", "figure": 1.2, "text": "stepped by 1.200 s",
+}  # fmt: skip
+CLOCK_FAULTS = Case(
+    table="clock_faults",
+    mark="node",
+    good=[_FAULT, _FAULT | {"fault": "whole_hour", "t_to": None}],
+    bad={
+        "fault_in_set": {"fault": "tired"},
+        "figure_not_null": {"figure": None},
+        "ends_after_start": {"t_to": "02:59:59"},
+        "node_has_form": {"node": "N1"},
+    },
+)
 
 _POINTER = {"stream_id": "s1", "byte_offset": 0, "file": "kern.log", "line_no": 1}
 _EVENT = _POINTER | {
@@ -172,18 +188,70 @@ SCOPED_EVENTS = Case(
     references=_ATTEMPTS | {"events": Reference("event_id string, x string", {"event_id": "0123456789abcdef"}, "x")},
 )
 
+_WINDOW = _KEY | {
+    "node": "n1", "device": "0000:3b:00", "kind": "metric", "name": "m", "window_s": 300, "slide_s": 300,
+    "t_from": "03:00:00", "t_to": "03:05:00", "n": 3, "first": 1.0, "last": 4.0, "min": 1.0, "max": 9.0, "delta": 8.0,
+    "rate_per_s": 0.1, "resets": 1, "saturated": False, "peers": 3, "peer_median": 8.0, "peer_mad": 0.5,
+    "distance": 0.0, "everywhere": True,
+}  # fmt: skip
+_FIGURES = ("first", "last", "min", "max", "delta", "rate_per_s", "resets", "peer_median", "peer_mad", "distance")
+EVENT_WINDOWS = Case(
+    table="event_windows",
+    mark="job_id",
+    good=[
+        _WINDOW,
+        _WINDOW | {"window_s": 900, "t_to": "03:15:00"},
+        _WINDOW | {"kind": "metric", "device": None, "delta": -8.0, "resets": None},  # a gauge that falls
+        _WINDOW | {"kind": "event", "n": None, "count": 1, "everywhere": False} | dict.fromkeys(_FIGURES),
+    ],
+    bad={
+        "kind_in_set": {"kind": "rumour", "count": 1},
+        "window_has_its_length": {"t_to": "03:06:00"},
+        "slides_cover_the_window": {"slide_s": 301},
+        "kind_has_its_figure": {"n": None, "count": 1},
+        "values_within_extremes": {"last": 9.5},
+        "figures_are_finite": {"rate_per_s": float("nan")},
+        "counter_grows": {"delta": -1.0},
+        "resets_in_range": {"resets": -1},
+        "peers_in_range": {"peers": -1, "distance": None, "everywhere": False},
+        "peer_mad_in_range": {"peer_mad": -0.5},
+        "distance_has_peers": {"peers": 2},
+        "everywhere_has_distance": {"distance": None},
+        "node_has_form": {"node": "N1"},
+        "attempt_exists": {},
+    },
+    references=_ATTEMPTS,
+)
+
 _SOURCE = _KEY | {
     "node": "n1", "kind": "app_log", "first": "01:00:00", "last": "03:00:00", "lines": 5, "delivered_throughout": True,
+    "gaps": 2, "lost_lines": 12, "gap_from": "02:00:00", "gap_to": "02:00:00", "clock_offset_s": -3.0,
+    "clock_error_s": 0.1, "clock_faults": ["off", "step"],
 }  # fmt: skip
+_NO_LOSS = {"gaps": 0, "lost_lines": None, "gap_from": None, "gap_to": None}
+_NO_CLOCK = {"clock_offset_s": None, "clock_error_s": None, "clock_faults": []}
 COVERAGE = Case(
     table="coverage",
     mark="job_id",
-    good=[_SOURCE, _SOURCE | {"node": None, "first": None, "last": None}],
+    good=[
+        _SOURCE,
+        _SOURCE | {"node": None, "first": None, "last": None} | _NO_LOSS | _NO_CLOCK,
+        _SOURCE | {"node": "n2", "lost_lines": None},
+    ],
     bad={
         "kind_in_set": {"kind": "crystal_ball"},
         "first_before_last": {"first": "04:00:00"},
         "lines_in_range": {"lines": -1},
         "delivered_throughout_not_null": {"delivered_throughout": None},
+        "gaps_not_null": {"gaps": None},
+        "gaps_in_range": {"gaps": -1},
+        "lost_lines_in_range": {"lost_lines": -1},
+        "gaps_have_a_time": {"gaps": 0},
+        "gap_from_before_to": {"gap_from": "02:00:01"},
+        "clock_error_s_in_range": {"clock_error_s": -0.1},
+        "clock_is_known_to_some_error": {"clock_error_s": None},
+        "clock_faults_not_null": {"clock_faults": None},
+        "clock_faults_are_known": {"clock_faults": ["gremlins"]},
         "node_has_form": {"node": "N1"},
         "attempt_exists": {},
     },

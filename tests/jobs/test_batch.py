@@ -98,6 +98,7 @@ def landing(spark, tmp_path, monkeypatch, reports):
         masking=None,
         vocabulary=SimpleNamespace(folding={}),
         retention=SimpleNamespace(retention=lambda **_: None),
+        clock_marks=(),
     )
     night = SimpleNamespace(
         spark=spark,

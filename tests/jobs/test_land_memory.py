@@ -22,6 +22,7 @@ knowledge = load_knowledge()
 lander = Lander(
     Landing(root), tuple(knowledge.patterns.compiled), knowledge.vocabulary.folding,
     knowledge.masking.masker(b"a key of the tests", "t"), knowledge.retention.retention(),
+    knowledge.clock_marks,
     partial(ParquetSink, lake, 16 << 20),
 )
 ranges = [asdict(planned("app.log", b"", "app", to_byte=size, stream_id=str(n), job_id="1")) for n in range(copies)]

@@ -15,7 +15,20 @@ from firstfault.jobs.nightly import run_night
 from firstfault.jobs.settings import load_settings
 from firstfault.transforms.data_quality import DATA_QUALITY
 from tests.frames import frame
-from tests.jobs.zones import T0, Zone, content, damaged, flight_dump, healthy, hung, iso, rows, tables, textbook
+from tests.jobs.zones import (
+    T0,
+    Zone,
+    content,
+    damaged,
+    flight_dump,
+    healthy,
+    hung,
+    iso,
+    retransmitting,
+    rows,
+    tables,
+    textbook,
+)
 from tests.transforms.test_masking import LINES as SECRETS
 
 MASKED_OR_BINARY = ("84300", "flight-recorder", "node-0600")
@@ -30,6 +43,7 @@ def night(spark, tmp_path_factory):
     textbook(zone)
     healthy(zone, "84214")
     hung(zone, "84215")
+    retransmitting(zone, "84216")
     damaged(zone)
     zone.write("nodes/node-0600/syslog", *(f"{iso(T0)} node-0600 python[7]: attrs {line}" for line in SECRETS.values()))
     zone.write("metrics/cut.json", '{"status": "success", "data": "' + " ".join(SECRETS.values()))
@@ -116,7 +130,16 @@ def test_the_same_night_twice_changes_nothing_but_runs(spark, night):
 
 def test_a_forced_redo_gives_the_same_content(spark, night, monkeypatch):
     settings, _ = night
-    names = ("scoped_events", "candidates", "diagnoses", "evidence", "results", "coverage", "placement")
+    names = (
+        "scoped_events",
+        "candidates",
+        "diagnoses",
+        "evidence",
+        "results",
+        "coverage",
+        "placement",
+        "event_windows",
+    )
     before = {t: content(settings.lake, t) for t in names}
     day = T0.date()
     run_night(spark, settings, days=(day, day))
@@ -150,6 +173,18 @@ def test_dumps_of_all_ranks_tell_who_never_came(night):
     assert (answer.outcome, answer.category, answer.origin) == ("hung", "user_code", ["rank-2"])
 
 
+def test_a_counter_that_rises_on_all_nodes_accuses_none(night):
+    settings, _ = night
+    windows = [w for w in rows(settings.lake, "event_windows") if w["job_id"] == "84216" and w["kind"] == "metric"]
+    rose = {(w["name"].split("_")[2], w["node"], w["delta"], w["everywhere"]) for w in windows if w["window_s"] == 300}
+    assert rose == {("local", f"node-070{n}", 40.0, True) for n in range(5)} | {("symbol", "node-0702", 300.0, False)}
+    scoped = [e for e in rows(settings.lake, "scoped_events") if e["job_id"] == "84216"]
+    said = {(e["event_type"], e["node"]): dict(e["attrs"]) for e in scoped}
+    assert said["net.rdma_retrans", "node-0700"]["everywhere"] == "true"
+    assert said["net.port_crc", "node-0702"]["peer_distance"] == "300.000"
+    assert read_answer(settings.lake, "84216", None).origin == ["node-0702/mlx5_0/1"]
+
+
 def test_late_evidence_re_opens_only_what_it_touches(spark, night):
     settings, _ = night
     before = read_answer(settings.lake, "84213", None)
@@ -172,8 +207,11 @@ def test_late_evidence_re_opens_only_what_it_touches(spark, night):
     assert answer.category == "gpu_hardware"
     # What the gates found poor meanwhile, and the verdict rests on, makes it less sure.
     assert answer.confidence < before.confidence
-    assert answer.poor_inputs == ["kernel of node-0421: half came late"]
-    assert before.poor_inputs == []
+    assert answer.poor_inputs == [
+        "clock of node-0103: off by up to -30.000 s",
+        "kernel of node-0421: half came late",
+    ]
+    assert before.poor_inputs == ["clock of node-0103: off by up to -30.000 s"]
 
 
 def test_an_empty_landing_zone_is_a_quiet_night(spark, tmp_path):

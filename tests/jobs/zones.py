@@ -1,6 +1,7 @@
 """Small landing zones for end-to-end tests, written line by line in the formats that the sources print."""
 
 import gzip
+import json
 import os
 import pickle
 from datetime import UTC, datetime, timedelta
@@ -165,6 +166,24 @@ def hung(zone: Zone, job_id: str) -> None:
         flight_dump(zone, job_id, rank, 7)
     flight_dump(zone, job_id, 2, 6, waits=False)
     zone.job(job_id, "TIMEOUT", T0 - timedelta(hours=1), T0 + timedelta(minutes=5), "node-0500")
+
+
+def retransmitting(zone: Zone, job_id: str) -> None:
+    """All nodes retransmit from T0 on; only node-0702's port counts symbol errors, a minute before."""
+    start = int(T0.timestamp()) // 60 * 60
+    growths = {
+        "symbol_error_total": (-60, {2: 300}),
+        "local_ack_timeout_errors_total": (0, dict.fromkeys(range(5), 40)),
+    }
+    for name, (since, grown) in growths.items():
+        metric, series = f"node_infiniband_{name}", []
+        for n in range(5):
+            points = [[start + s, str(7 + grown.get(n, 0) * (s > since))] for s in range(-300, 120, 60)]
+            labels = {"__name__": metric, "instance": f"node-070{n}:9100", "device": "mlx5_0", "port": "1"}
+            series.append({"metric": labels, "values": points})
+        body = {"status": "success", "data": {"resultType": "matrix", "result": series}}
+        zone.write(f"metrics/{metric}.json", json.dumps(body))
+    zone.job(job_id, "FAILED", T0 - timedelta(hours=1), T0 + timedelta(minutes=2), "node-[0700-0704]")
 
 
 def damaged(zone: Zone) -> None:

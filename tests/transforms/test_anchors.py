@@ -64,6 +64,22 @@ EVENTS = {
     "one switch": [{"t": "03:00:00", "node": n} for n in ("n1", "n2")],
     "two switches": [{"t": "03:00:00", "node": n} for n in ("n1", "n3")],
     "one node": [{"t": "03:00:00", "node": "n1"}],
+    "everywhere": [
+        {
+            "t": "03:00:00",
+            "node": n,
+            "device": d,
+            "port": p,
+            "rank": 0,
+            "attrs": {"everywhere": "true", "fs": "/scratch"},
+        }
+        for n, d, p in (("n1", "0000:3b:00", "sw1:1"), ("n2", None, None))
+    ],
+    "one of them alone": [
+        {"t": "03:00:00", "node": "n1", "attrs": {"everywhere": "true", "peer_distance": "0.100"}},
+        {"t": "03:00:01", "node": "n2", "attrs": {"peer_distance": "9.000"}},
+        {"t": "03:00:02", "node": "n3", "attrs": None},
+    ],
 }
 ASKED = {
     "devices": ("device", "node"), "intervals": ("node",), "ports": ("port",), "ranks": ("rank",),
@@ -72,6 +88,8 @@ ASKED = {
     "nobody says its rank": ("silent",),
     **{name: ("behind",) for name in EVENTS if "behind" in name or "equal" in name},
     **{name: ("switch",) for name in EVENTS if "switch" in name or name == "one node"},
+    "everywhere": ("device", "node", "port", "rank", "attr", "switch", "job"),
+    "one of them alone": ("node",),
 }  # fmt: skip
 
 
@@ -170,3 +188,25 @@ def test_what_all_nodes_have_in_common_is_blamed(found):
     assert of(found, "one switch: switch", "origin", "nodes") == [(["sw1"], ["n1", "n2"])]
     assert of(found, "two switches: switch", "origin") == []
     assert of(found, "one node: switch", "origin") == []
+
+
+@pytest.mark.parametrize("blame", ["device", "node", "port"])
+def test_what_rises_everywhere_accuses_no_place(found, blame):
+    assert of(found, f"everywhere: {blame}", "origin") == []
+
+
+@pytest.mark.parametrize(
+    ("blame", "origin"),
+    [
+        ("switch", ["sw1"]),
+        ("job", []),
+        ("attr", ["/scratch"]),
+        ("rank", ["rank-0"]),
+    ],
+)
+def test_what_rises_everywhere_still_speaks_of_what_all_share(found, blame, origin):
+    assert of(found, f"everywhere: {blame}", "origin", "nodes") == [(origin, ["n1", "n2"])]
+
+
+def test_a_place_that_rises_alone_is_accused_beside_those_that_rise_everywhere(found):
+    assert of(found, "one of them alone: node", "origin") == [(["n2"],), (["n3"],)]

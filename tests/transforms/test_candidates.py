@@ -7,7 +7,7 @@ from firstfault.transforms.rule_tables import CLAUSES, RULES
 from tests.frames import collected, frame
 
 FIRST = (
-    "struct<t:timestamp,t_low:timestamp,t_high:timestamp,clock_error_s:double,node:string,event_type:string,"
+    "struct<t:timestamp,t_low:timestamp,t_high:timestamp,clock_error_s:double,clock:string,clock_shared_s:double,clock_reference:string,node:string,event_type:string,"
     "role:string,code:string,device:string>"
 )
 ANCHORS = (

@@ -41,6 +41,7 @@ def explanation(rule, anchor, low, high=None, **given) -> dict:
     node = given.pop("node", "n1")
     return {
         "rule_id": rule, "anchor_type": anchor, "t0_low": low, "t0_high": high or low, "t0": low, "anchor_node": node,
+        "anchor_clock": node, "clock_shared_s": 0.0,
         "anchor_role": "initiating", "origin": [node], "origin_scope": "node", "specificity": 1, "points": 4.0,
         "coverage": 0.0, "clock_error_s": 0.0, "explained": [], "missing": [], "category": f"of {rule}",
         "base": 2.0, "cap": 1.0, "undecided": False,
@@ -70,6 +71,12 @@ CASES = {
         explanation("xid_or_link", "gpu.xid", "03:00:00", "03:00:10", clock_error_s=5.0),
         explanation("link_or_xid", "net.link_down", "03:00:06", "03:00:16", points=9.0, clock_error_s=5.0,
                     origin=["n1/mlx5_0/1"], origin_scope="port"),
+    ],
+    "each could, on clocks of one reference": [
+        explanation("xid_or_link", "gpu.xid", "03:00:00", "03:00:10", clock_error_s=5.0, clock_shared_s=4.9,
+                    clock_reference="ntp"),
+        explanation("link_or_xid", "net.link_down", "03:00:06", "03:00:16", points=9.0, clock_error_s=5.0,
+                    clock_shared_s=4.9, clock_reference="ntp", node="n2"),
     ],
     "same place, more specific": [
         explanation("comm", "comm.timeout", "03:00:00", specificity=4, points=3.0),
@@ -143,6 +150,7 @@ def test_when_each_could_explain_the_other_and_clocks_cannot_tell_the_verdict_sa
 def test_when_each_could_explain_the_other_the_first_wins(judged):
     assert verdict(judged, "each could, one was first") == ("xid_or_link", {"link_or_xid": "later"}, True)
     assert verdict(judged, "each could, on one clock") == ("xid_or_link", {"link_or_xid": "later"}, True)
+    assert verdict(judged, "each could, on clocks of one reference") == ("xid_or_link", {"link_or_xid": "later"}, True)
 
 
 def test_of_one_place_the_more_specific_wins(judged):

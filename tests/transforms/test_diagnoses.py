@@ -79,8 +79,8 @@ CASES = {
 
 
 POOR = [
-    {"uid": "on poor input", "poor_inputs": ["kernel of n1: silent for 2400 s"]},
-    {"uid": "hardly sure on poor input", "poor_inputs": ["kernel: late"]},
+    {"uid": "on poor input", "poor_inputs": ["kernel of n1: silent for 2400 s"], "poor_factor": 0.8},
+    {"uid": "hardly sure on poor input", "poor_inputs": ["kernel: late"], "poor_factor": 0.8},
 ]
 
 
@@ -119,7 +119,7 @@ def verdicts(spark):
         frame(spark, RULES, TEXTS),
         frame(spark, SYMPTOMS, symptoms),
         frame(spark, by_uid, coverage),
-        frame(spark, "uid string, poor_inputs array<string>", POOR),
+        frame(spark, "uid string, poor_inputs array<string>, poor_factor double", POOR),
         SCORING,
         F.lit(moment("14:00:00")),
         6 * 3600,
@@ -181,8 +181,9 @@ def test_a_verdict_that_rests_on_poor_input_is_less_sure_and_says_on_what(verdic
 def test_confidence_is_capped_by_the_rule_and_by_doubt(verdicts):
     names = ("capped by its rule", "order undecidable", "clause undecided", "source missing", "just sure enough")
     assert [verdicts[n]["confidence"] for n in names] == [0.62, 0.69, 0.69, 0.69, 0.55]
-    assert said(verdicts, "order undecidable", "category", "order_certain") == ("of xid", False)
-    assert verdicts["order undecidable"]["conclusion"].endswith(" The clocks cannot decide the order this rests on.")
+    for name in ("order undecidable", "clause undecided"):
+        assert said(verdicts, name, "category", "order_certain") == ("of xid", False)
+        assert verdicts[name]["conclusion"].endswith(" The clocks cannot decide the order this rests on.")
     assert verdicts["source missing"]["missing"] == ["app_log"]
 
 

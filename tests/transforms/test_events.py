@@ -1,8 +1,8 @@
-"""Events: spread, judged, folded, and placed on true time."""
+"""Events: spread, judged and folded."""
 
 import pytest
 
-from firstfault.transforms.events import EVENTS, FOUND_COLUMNS, extract_events, place_in_time
+from firstfault.transforms.events import extract_events
 from firstfault.transforms.keys import digest
 from firstfault.transforms.staged import STAGED
 from tests.frames import collected, frame, pick
@@ -155,118 +155,3 @@ def test_the_same_records_give_the_same_events_whatever_their_order(spark, words
     later = collected(extract_events(frame(spark, STAGED, reversed(again)), *words))
     columns = ("event_id", "node", "count", "t_raw_last")
     assert pick(later, *columns, stream_id=streams) == pick(found, *columns, stream_id=streams)
-
-
-OFFSETS = "cluster string, node string, t_from timestamp, t_to timestamp, offset_s double, error_s double"
-WINDOWS = "cluster string, job_id string, start timestamp, end timestamp"
-
-
-def event(name, time=None, *, node="slow", job="_node", basis="zoned", **given) -> dict:
-    return {
-        "event_id": name, "cluster": "c", "job_id": job, "event_type": "comm.timeout", "node": node, "t_raw": time,
-        "t_raw_last": time or given.get("t_prev"), "time_basis": basis, "file_time": "09:00:00", "count": 1,
-    } | given  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def placed(spark):
-    given = [
-        # The clock of `slow` is 30 s behind, known to 0.05 s.
-        event("fraction", "03:00:00.5"),
-        event("whole second", "03:00:00"),
-        event("repeats", "03:00:00.5", t_raw_last="03:00:08.5"),
-        event("before its clock is known", "01:00:00.5"),
-        event("when its clock was put right", "05:00:00.5"),
-        event("over midnight", "23:59:45.5", node="late"),
-        event("no witness", "03:00:00.5", node="unseen"),
-        event("no node", "03:00:00.5", node=None),
-        event("other cluster", "03:00:00.5", cluster="d"),
-        event("between", t_prev="03:00:00", t_next="03:00:10", basis="none"),
-        event("at the end", t_prev="03:00:00", basis="none", job="7"),
-        event("after its end", t_prev="04:30:00", basis="none", job="7"),
-        event("at the end of the first attempt", t_prev="03:00:00", basis="none", job="8"),
-        event("at the end of the second", t_prev="04:30:00", basis="none", job="8"),
-        event("no neighbour", basis="none", job="7", node=None),
-        event("no neighbour, no job", basis="none", node=None),
-        event("before the first", t_next="03:00:10", basis="none", job="7"),
-        event("sample", "03:05:00", t_prev="03:00:00", basis="sample_window"),
-        event("first sample", "03:05:00", basis="sample_window"),
-        event("snapshot", "03:05:00", basis="file_time"),
-    ]
-    offsets = [
-        {"cluster": "c", "node": "slow", "t_from": "02:00:00", "t_to": "05:00:00", "offset_s": -30.0, "error_s": 0.05},
-        {"cluster": "c", "node": "slow", "t_from": "05:00:00", "t_to": "06:00:00", "offset_s": 0.0, "error_s": 0.25},
-        {"cluster": "c", "node": "late", "t_from": "23:00:00", "t_to": "1d 23:00:00", "offset_s": -30.0,
-         "error_s": 0.0},
-    ]  # fmt: skip
-    windows = [
-        {"cluster": "c", "job_id": "7", "start": "02:00:00", "end": "04:00:00"},
-        {"cluster": "c", "job_id": "8", "start": "02:00:00", "end": "04:00:00"},
-        {"cluster": "c", "job_id": "8", "start": "04:10:00", "end": "07:00:00"},
-    ]
-    schema = EVENTS.schema
-    columns = [f for f in schema.fields if f.name in FOUND_COLUMNS]
-    return collected(
-        place_in_time(
-            frame(spark, type(schema)(columns), given),
-            frame(spark, OFFSETS, offsets),
-            frame(spark, WINDOWS, windows),
-            1.0,
-        )
-    )
-
-
-def interval(placed, name):
-    return pick(placed, "t_low", "t_high", event_id=name)[0]
-
-
-def test_a_node_that_is_behind_gets_later_true_times(placed):
-    assert interval(placed, "fraction") == ("03:00:30.45", "03:00:30.55")
-    assert pick(placed, "t", "t_raw", "clock_error_s", event_id="fraction") == [("03:00:30.5", "03:00:00.5", 0.05)]
-    assert pick(placed, "t", "t_last", event_id="repeats") == [("03:00:30.5", "03:00:38.5")]
-
-
-def test_a_stamp_of_whole_seconds_may_be_a_second_later(placed):
-    assert interval(placed, "whole second") == ("03:00:29.95", "03:00:31.05")
-    assert pick(placed, "t", event_id="whole second") == [("03:00:30.5",)]
-
-
-def test_an_offset_holds_in_its_interval_for_its_node_and_cluster_only(placed):
-    names = {"before its clock is known", "when its clock was put right", "no witness", "no node", "other cluster"}
-    assert pick(placed, "event_id", "t_low", "t_high", "clock_error_s", event_id=names) == [
-        ("before its clock is known", "00:59:59.5", "01:00:01.5", 1.0),
-        ("no node", "02:59:59.5", "03:00:01.5", 1.0),
-        ("no witness", "02:59:59.5", "03:00:01.5", 1.0),
-        ("other cluster", "02:59:59.5", "03:00:01.5", 1.0),
-        ("when its clock was put right", "05:00:00.25", "05:00:00.75", 0.25),
-    ]
-
-
-def test_the_day_is_that_of_the_true_time(placed):
-    assert pick(placed, "t", "day", event_id="over midnight") == [("2026-11-21 00:00:15.5", "2026-11-21")]
-
-
-def test_an_untimed_line_lies_between_its_neighbours(placed):
-    assert interval(placed, "between") == ("03:00:29.95", "03:00:40.05")
-
-
-def test_an_untimed_line_at_the_end_is_bounded_by_the_end_of_its_job(placed):
-    assert interval(placed, "at the end") == ("03:00:29.95", "04:00:00")
-    assert interval(placed, "after its end") == ("04:30:29.95", "04:30:29.95")
-    assert interval(placed, "at the end of the first attempt") == ("03:00:29.95", "04:00:00")
-    assert interval(placed, "at the end of the second") == ("04:30:29.95", "07:00:00")
-
-
-def test_an_untimed_line_before_the_first_timed_one_has_the_clock_of_that_time(placed):
-    assert interval(placed, "before the first") == ("02:00:00", "03:00:40.05")
-
-
-def test_without_neighbours_the_job_and_without_a_job_the_file_bounds_it(placed):
-    assert interval(placed, "no neighbour") == ("02:00:00", "04:00:00")
-    assert interval(placed, "no neighbour, no job") == ("09:00:00", "09:00:00")
-
-
-def test_a_sample_reaches_back_to_the_one_before_and_a_snapshot_has_no_resolution(placed):
-    assert interval(placed, "sample") == ("03:00:29.95", "03:05:30.05")
-    assert interval(placed, "first sample") == ("03:05:29.95", "03:05:30.05")
-    assert interval(placed, "snapshot") == ("03:05:29.95", "03:05:30.05")

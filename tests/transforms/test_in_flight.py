@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from firstfault.transforms.in_flight import files_row, report, report_row, rows_to_go_on, staged_rows
-from firstfault.transforms.staged import FOLDED_TYPE, READ_SCHEMA, STAGED_SCHEMA
+from firstfault.transforms.staged import FOLDED_TYPE, MARK_TYPE, READ_SCHEMA, STAGED_SCHEMA
 from tests.frames import moment
 from tests.transforms.test_raw_rows import FILE_TIME, STREAM, line, read
 
@@ -17,7 +17,12 @@ HIT = {"ordinal": 0, "pattern_id": "p", "event_type": "gpu.xid", "attrs": [], "c
 def going_on(rows: pa.Table, source: str = "app", hits: list[Any] | None = None) -> list[int]:
     """Places of the rows that go on."""
     given = pa.array(hits or [None] * rows.num_rows, pa.list_(FOLDED_TYPE))
-    return np.flatnonzero(rows_to_go_on(rows, given, source)).tolist()
+    return np.flatnonzero(rows_to_go_on(rows, given, no_marks(rows), source)).tolist()
+
+
+def no_marks(rows: pa.Table) -> pa.ListArray:
+    """Lines that share no moment with others."""
+    return pa.nulls(rows.num_rows, pa.list_(MARK_TYPE))
 
 
 def test_lines_without_an_event_stay_behind_and_refused_and_dropped_ones_go_on():
@@ -88,7 +93,7 @@ def test_rows_in_flight_carry_the_constants_of_their_stream():
     rows = read(line(0, message="x", text="x"))
     hits = pa.array([[HIT]], pa.list_(FOLDED_TYPE))
     figures = report(rows, 1, FILE_TIME)
-    told = [staged_rows(rows, hits, stream), report_row(figures, stream, 70), files_row(["{}"], "b")]
+    told = [staged_rows(rows, hits, no_marks(rows), stream), report_row(figures, stream, 70), files_row(["{}"], "b")]
     assert all(table.schema.equals(STAGED_SCHEMA) for table in told)
     own, reported, files = (table.to_pylist()[0] for table in told)
     columns = ("batch_id", "job_id", "attempt_hint", "source", "range_from", "file_time")

@@ -18,6 +18,7 @@ from firstfault.transforms.in_flight import staged_rows
 from firstfault.transforms.masked_rows import mask_cells, mask_rows
 from firstfault.transforms.masking import PSEUDONYM, Masker
 from firstfault.transforms.matching import CompiledPattern, match
+from firstfault.transforms.staged import MARK_TYPE
 from tests.transforms.formats.reading import FILE_TIME, read_table
 
 KNOWLEDGE = load_knowledge()
@@ -99,7 +100,7 @@ def staged(source: str, data: str, masker: Masker = MASKER) -> pa.Table:
     planned |= {"format": source, "zone": "UTC", "from_byte": 0, "file": "f", "file_time": FILE_TIME}
     rows = mask_rows(read_table(source, data.encode()), source, masker)
     hits = match(rows["text"], rows["rank"], source, [ANYTHING, *PATTERNS])
-    table = staged_rows(rows, fold_hits(hits, rows, {}), planned)
+    table = staged_rows(rows, fold_hits(hits, rows, {}), pa.nulls(rows.num_rows, pa.list_(MARK_TYPE)), planned)
     table.validate(full=True)
     return table
 

@@ -42,6 +42,12 @@ WITHIN = {
                                [at(-3, 5, node="n1", clock_error_s=5.0)]),
     "two clocks": ("job", NEAR, at(0, 5, node="n1", clock_error_s=5.0),
                    [at(3, 5, node="n2", clock_error_s=5.0)]),
+    "a controller's word on the node": ("node", NEAR, at(0, 5, node="n1", clock_error_s=5.0),
+                                        [at(3, 5, node="n1", clock_error_s=5.0, clock="server:slurmctld")]),
+    "one reference": ("job", NEAR, at(0, 5, node="n1", clock_error_s=5.0, clock_shared_s=4.5, clock_reference="ntp"),
+                      [at(3, 5, node="n2", clock_error_s=5.0, clock_shared_s=4.5, clock_reference="ntp")]),
+    "two references": ("job", NEAR, at(0, 5, node="n1", clock_error_s=5.0, clock_shared_s=4.5, clock_reference="ntp"),
+                       [at(3, 5, node="n2", clock_error_s=5.0, clock_shared_s=4.5, clock_reference="collector")]),
     "same node, untimed": ("node", NEAR, at(0, 0.5, node="n1", clock_error_s=0.5),
                            [at(5, 20, node="n1", clock_error_s=0.5)]),
     "untimed": ("job", NEAR, at(0), [at(-1800, 3600)]),
@@ -123,6 +129,13 @@ def test_two_times_of_one_node_share_its_clock_so_its_error_does_not_count(withi
     assert found["same clock, wrong side"] is None
     assert found["two clocks"] == (1, 0, ["n2"])
     assert found["same node, untimed"] == (1, 0, ["n1"])
+    assert found["a controller's word on the node"] == (1, 0, ["n1"])
+
+
+def test_what_two_clocks_of_one_reference_share_of_their_errors_does_not_count(within):
+    found, _ = within
+    assert found["one reference"] == (1, 1, ["n2"])
+    assert found["two references"] == (1, 0, ["n2"])
 
 
 def test_events_of_a_wide_interval_are_found_from_any_bucket(within):
