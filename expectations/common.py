@@ -17,7 +17,7 @@ from firstfault.transforms.keys import ATTEMPT_KEY
 WARNING, CRITICAL = Severity.WARNING, Severity.CRITICAL
 TIME_BASES = (
     times.ZONED, times.ASSUMED_ZONE, times.NO_YEAR, times.NO_DATE, times.BOOT_RELATIVE, times.EPOCH, times.FILE_TIME,
-    times.NEIGHBOUR, times.NONE, times.BOOT_WALL, "sample_window",
+    times.NEIGHBOUR, times.OTHER_NEIGHBOUR, times.NONE, times.BOOT_WALL, "sample_window",
 )  # fmt: skip
 """How a time may be known (design section 4); `sample_window` is said of events found in metrics."""
 ID_FORM = "[0-9a-f]{16}"

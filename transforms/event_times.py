@@ -9,9 +9,11 @@ from pyspark.sql import functions as F
 
 from firstfault.transforms.clock_offsets import EVERY_SOURCE, error_at, offset_at
 from firstfault.transforms.events import EVENTS
-from firstfault.transforms.formats.times import BOOT_WALL
+from firstfault.transforms.formats.times import BOOT_WALL, OTHER_NEIGHBOUR
 from firstfault.transforms.placement import with_rank_node
 
+HOUR_S = 3600.0
+"""Length of an interval of offsets, over which a drift adds up."""
 _EXACT = ("sample_window", "file_time")
 """Bases whose times are not rounded to their second."""
 
@@ -31,11 +33,7 @@ def place_in_time(
         ranks: cluster, job_id, attempt_hint, rank, node (`placement.rank_nodes`).
         unwitnessed_error_s: Error of a clock that no witness speaks of.
     """
-    jobs = windows.groupBy("cluster", "job_id").agg(
-        F.min("start").alias("_start"),
-        F.array_sort(F.collect_list("end")).alias("_ends"),
-        F.array_distinct(F.flatten(F.collect_list("nodes"))).alias("_nodes"),
-    )
+    jobs = _of_jobs(windows, offsets, unwitnessed_error_s)
     bounded = found.join(F.broadcast(jobs), ["cluster", "job_id"], "left")
     clocked = _with_offset(_with_clock(bounded, ranks), offsets, unwitnessed_error_s)
     low, high = _interval()
@@ -50,9 +48,36 @@ def place_in_time(
 
 
 def _with_clock(found: DataFrame, ranks: DataFrame) -> DataFrame:
-    """The clock of lines that name only a rank, or no place: the rank's node, or the job's only one."""
+    """The clock of lines that name only a rank, or no place: the rank's node, or the job's only one.
+
+    A line that is dated by lines of other ranks has no clock of its own, but on a single node.
+    """
     only = F.when(F.size("_nodes") == 1, F.col("_nodes")[0])
-    return with_rank_node(found, ranks).withColumn("clock", F.coalesce("clock", "_ran", only)).drop("_ran", "_nodes")
+    by_others = F.col("time_basis") == OTHER_NEIGHBOUR
+    known = with_rank_node(found, ranks)
+    clock = F.when(by_others, only).otherwise(F.coalesce("clock", "_ran", only))
+    return known.withColumn("clock", clock).drop("_ran", "_nodes")
+
+
+def _of_jobs(windows: DataFrame, offsets: DataFrame, unwitnessed_error_s: float) -> DataFrame:
+    """One row per job: its windows, its nodes, and between which offsets (`_least`, `_most`) all their clocks lie."""
+    jobs = windows.groupBy("cluster", "job_id").agg(
+        F.min("start").alias("_start"),
+        F.array_sort(F.collect_list("end")).alias("_ends"),
+        F.array_distinct(F.flatten(F.collect_list("nodes"))).alias("_nodes"),
+    )
+    wide = F.col("error_s") + F.abs(F.coalesce("drift_ppm", F.lit(0.0))) * 1e-6 * HOUR_S
+    clocks = (
+        offsets.where(F.col("source") == EVERY_SOURCE)
+        .groupBy("cluster", "node")
+        .agg(F.min(F.col("offset_s") - wide).alias("_low"), F.max(F.col("offset_s") + wide).alias("_high"))
+    )
+    several = jobs.where("size(_nodes) > 1").select("cluster", "job_id", F.explode("_nodes").alias("node"))
+    unseen = F.lit(unwitnessed_error_s)
+    spans = several.join(F.broadcast(clocks), ["cluster", "node"], "left").groupBy("cluster", "job_id").agg(
+        F.min(F.coalesce("_low", -unseen)).alias("_least"), F.max(F.coalesce("_high", unseen)).alias("_most")
+    )  # fmt: skip
+    return jobs.join(spans, ["cluster", "job_id"], "left")
 
 
 def _with_offset(found: DataFrame, offsets: DataFrame, unwitnessed_error_s: float) -> DataFrame:
@@ -76,10 +101,14 @@ def _with_offset(found: DataFrame, offsets: DataFrame, unwitnessed_error_s: floa
         & (F.col("_at") >= F.col("o.t_from"))
         & (F.col("_at") < F.col("o.t_to"))
     )
+    # A line of which nobody says who wrote it was written by some node of its job.
+    nobody = rows["clock"].isNull()
+    any_node = F.when(nobody, (F.col("_least") + F.col("_most")) / 2)
+    half = F.when(nobody, (F.col("_most") - F.col("_least")) / 2)
     return rows.join(F.broadcast(offsets).alias("o"), own, "left").select(
         *(rows[c] for c in found.columns),
-        F.coalesce(offset_at(F.col("_at"), "o"), F.lit(0.0)).alias("_offset"),
-        F.coalesce(error_at(F.col("_at"), "o"), F.lit(unwitnessed_error_s)).alias("clock_error_s"),
+        F.coalesce(offset_at(F.col("_at"), "o"), any_node, F.lit(0.0)).alias("_offset"),
+        F.coalesce(error_at(F.col("_at"), "o"), half, F.lit(unwitnessed_error_s)).alias("clock_error_s"),
         F.coalesce("o.shared_error_s", F.lit(0.0)).alias("clock_shared_s"),
         F.col("o.reference").alias("clock_reference"),
     )

@@ -18,7 +18,7 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 SLOT_S = 300
-_TIMELESS = pa.array(["boot_relative", "file_time", "neighbour", "none", "boot_wall"])
+_TIMELESS = pa.array(["boot_relative", "file_time", "neighbour", "other_neighbour", "none", "boot_wall"])
 """Bases of times that are no reading of a clock."""
 _US, _NS_IN_US = 1_000_000, 1000
 _HASH, _BITS = np.uint64(2_654_435_761), np.uint64(0xFFFF_FFFF)  # Knuth's multiplicative hash of 32 bits

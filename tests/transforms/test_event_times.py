@@ -63,6 +63,28 @@ def placed(spark):
         event("of a rank", "03:00:00.5", node=None, rank=3, job="7", source="app"),
         event("of a rank of a retry", "03:00:00.5", node=None, rank=3, job="7", source="app", attempt_hint=1),
         event("of a rank nobody placed", "03:00:00.5", node=None, rank=9, job="7", source="app"),
+        event(
+            "between others",
+            node=None,
+            clock="slow",
+            rank=3,
+            job="7",
+            source="app",
+            basis="other_neighbour",
+            t_prev="03:00:00",
+            t_next="03:00:10",
+        ),
+        event(
+            "between others on one node",
+            node=None,
+            clock="slow",
+            rank=3,
+            job="single",
+            source="app",
+            basis="other_neighbour",
+            t_prev="03:00:00",
+            t_next="03:00:10",
+        ),
         event("of a job on one node", "03:00:00.5", node=None, rank=0, job="single", source="app"),
     ]
     offsets = [
@@ -178,6 +200,13 @@ def test_a_line_that_names_only_its_rank_is_in_the_time_of_the_node_it_ran_on(pl
     assert pick(placed, "event_id", "t", "clock", "node", event_id=names) == [
         ("of a job on one node", "03:00:30.5", "slow", None),
         ("of a rank", "03:00:30.5", "slow", None),
-        ("of a rank nobody placed", "03:00:00.5", None, None),
+        # By any node of the job: `slow` is 30 s behind or right, `late` 30 s behind.
+        ("of a rank nobody placed", "03:00:15.4", None, None),
         ("of a rank of a retry", "03:00:00.5", "unseen", None),
     ]
+
+
+def test_a_line_between_those_of_other_ranks_has_the_time_of_any_clock_of_its_job(placed):
+    assert interval(placed, "between others") == ("02:59:59.75", "03:00:40.05")
+    assert pick(placed, "clock", event_id="between others") == [(None,)]
+    assert interval(placed, "between others on one node") == ("03:00:29.95", "03:00:40.05")

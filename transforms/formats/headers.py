@@ -28,6 +28,7 @@ BASES = (
     times.BOOT_RELATIVE,
     times.FILE_TIME,
     times.NEIGHBOUR,
+    times.OTHER_NEIGHBOUR,
     times.BOOT_WALL,
 )
 """How a time is known; the number in a column is the place here."""

@@ -36,11 +36,11 @@ def read(data: bytes, ctx: StreamContext) -> pa.Table:
         slices[0] = (slices[0][0], _say_wrapped(slices[0][1], int(lost["seq"])))
     event, basis = _event_times([headers for _, headers in slices], ctx)
     ranks = np.concatenate([pc.fill_null(h.rank, -1).to_numpy() for _, h in slices])
-    before, after = neighbours(event, ranks)
+    before, after, others = neighbours(event, ranks)
     untimed = event == NO_TIME
     before, after = (np.where(untimed, side, NO_TIME) for side in (before, after))
-    placed = (before != NO_TIME) | (after != NO_TIME)
-    basis[(basis == _NONE) & placed] = BASES.index(times.NEIGHBOUR)
+    placed = (basis == _NONE) & ((before != NO_TIME) | (after != NO_TIME))
+    basis[placed] = np.where(others, BASES.index(times.OTHER_NEIGHBOUR), BASES.index(times.NEIGHBOUR))[placed]
     columns = {
         "event_time": stamps.time_array(event),
         "time_basis": basis_words(basis),
@@ -57,9 +57,10 @@ def _say_wrapped(headers: Headers, lost: int) -> Headers:
     return replace(headers, body=pa.concat_arrays([pa.array([first]), headers.body[1:]]))
 
 
-def neighbours(event: Micros, ranks: npt.NDArray[np.int32]) -> tuple[Micros, Micros]:
-    """Last written time before and next after each line: of the same rank, else of any line."""
+def neighbours(event: Micros, ranks: npt.NDArray[np.int32]) -> tuple[Micros, Micros, npt.NDArray[np.bool_]]:
+    """Last written time before and next after each line, of the same rank, else of any; whether one is of another."""
     before, after = _fill(event), _fill(event[::-1])[::-1]
+    others = np.zeros(len(event), bool)
     if len(event) and ranks.max() != ranks.min():
         order = np.argsort(ranks, kind="stable")
         starts = np.flatnonzero(np.diff(ranks[order], prepend=ranks[order[0]] - 1))
@@ -67,9 +68,10 @@ def neighbours(event: Micros, ranks: npt.NDArray[np.int32]) -> tuple[Micros, Mic
         own_before, own_after = np.empty_like(event), np.empty_like(event)
         own_before[order] = _fill(event[order], starts)
         own_after[order] = _fill(event[order][::-1], ends)[::-1]
+        others = ((own_before == NO_TIME) & (before != NO_TIME)) | ((own_after == NO_TIME) & (after != NO_TIME))
         before = np.where(own_before != NO_TIME, own_before, before)
         after = np.where(own_after != NO_TIME, own_after, after)
-    return before, after
+    return before, after, others
 
 
 def _fill(event: Micros, starts: npt.NDArray[np.int64] | None = None) -> Micros:

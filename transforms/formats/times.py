@@ -6,6 +6,8 @@ from zoneinfo import ZoneInfo
 
 ZONED, ASSUMED_ZONE, NO_YEAR, NO_DATE = "zoned", "assumed_zone", "no_year", "no_date"
 BOOT_RELATIVE, EPOCH, FILE_TIME, NEIGHBOUR, NONE = "boot_relative", "epoch", "file_time", "neighbour", "none"
+OTHER_NEIGHBOUR = "other_neighbour"
+"""An untimed line of a rank between lines of other ranks, whose nodes may have other clocks (decision 2026-11-30)."""
 BOOT_WALL = "boot_wall"
 """Decision 2026-11-30: `dmesg -T` and `--time-format iso` write wall time that the tool made of seconds since boot when
 it was read. No clock ever showed it, so it is neither `assumed_zone` nor `zoned`: `wall_of_boot` corrects it."""

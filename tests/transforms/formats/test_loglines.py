@@ -45,6 +45,14 @@ def test_neighbours_are_of_the_same_rank_first():
     assert rows[2]["t_prev"] == utc("2026-11-29T16:00:00Z")
     assert rows[2]["t_next"] == utc("2026-11-29T17:00:00Z")
     assert rows[3]["t_prev"] == utc("2026-11-29T16:30:00Z")  # rank 3 says no time: any line's
+    assert [rows[k]["time_basis"] for k in (2, 3)] == ["neighbour", "other_neighbour"]
+
+
+def test_a_rank_between_its_own_line_and_that_of_another_says_so():
+    text = "1: 2026-11-29 16:00:00 a\n2: 2026-11-29 16:30:00 b\n1: untimed\n2: 2026-11-29 17:00:00 c\n2: untimed\n"
+    rows = read("app", text)
+    assert (rows[2]["t_prev"], rows[2]["t_next"]) == (utc("2026-11-29T16:00:00Z"), utc("2026-11-29T17:00:00Z"))
+    assert [rows[k]["time_basis"] for k in (2, 4)] == ["other_neighbour", "neighbour"]
 
 
 def test_no_time_at_all_is_basis_none():
