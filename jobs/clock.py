@@ -55,7 +55,10 @@ def ranks_of(night: Night, batch: Batch) -> DataFrame:
 
 
 def update_clock(night: Night, batch: Batch, ranks: DataFrame) -> list[date]:
-    """Lands what the batch says of clocks and fits the clocks of those days again; the days whose offsets changed."""
+    """Lands what the batch says of clocks and fits the clocks of those days again; the days whose offsets changed.
+
+    After a run that was cut all of them count: it may have written offsets, and placed no event by them.
+    """
     marks = materialised(build_clock_marks(batch.staged, ranks, night.lake.read(TOPOLOGY), night.frames.mark_kinds))
     seen = days_of(marks, F.col("day"))
     if seen:
@@ -66,7 +69,7 @@ def update_clock(night: Night, batch: Batch, ranks: DataFrame) -> list[date]:
         return []
     offsets = _fitted(night, batch, days)
     note(night.lake, night.gates, batch, "clock", [(CLOCK_OFFSETS, night.gates.check(CLOCK_OFFSETS, offsets))])
-    return days if night.lake.replace(CLOCK_OFFSETS, offsets, days) else []
+    return days if night.lake.replace(CLOCK_OFFSETS, offsets, days) or night.run.redo else []
 
 
 def _days_to_fit(batch: Batch, seen: list[date]) -> list[date]:

@@ -15,6 +15,7 @@ from firstfault.jobs.night import Night
 from firstfault.jobs.quality import note
 from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.boot_times import BOOT_FORMATS, with_boot_times
+from firstfault.transforms.clock_faults import UNSYNCED_EVENT
 from firstfault.transforms.clock_offsets import CLOCK_OFFSETS, UNWITNESSED_ERROR_S, reaching
 from firstfault.transforms.event_times import place_in_time
 from firstfault.transforms.events import EVENTS, FOUND_COLUMNS, extract_events
@@ -33,8 +34,12 @@ SIGNAL_HISTORY = timedelta(hours=3)
 """Samples before the batch that a series is continued from."""
 
 
-def place_events(night: Night, batch: Batch, clock_days: list[date], ranks: DataFrame) -> None:
-    """Writes the batch's events on corrected time, and again those whose clock is now better known."""
+def place_events(night: Night, batch: Batch, clock_days: list[date], ranks: DataFrame) -> list[date]:
+    """Writes the batch's events on corrected time, and again those whose clock is now better known.
+
+    Returns:
+        Days on which an event of the batch says that nothing keeps a clock.
+    """
     staged = batch.staged
     if BOOT_FORMATS & batch.formats:
         walls = staged.where(F.col("time_basis") == BOOT_WALL).limit(1).count() > 0
@@ -50,7 +55,7 @@ def place_events(night: Night, batch: Batch, clock_days: list[date], ranks: Data
     new_days = days_of(placed, F.col("day"))
     days = sorted({*new_days, *_around(clock_days, night.lake), *_judged_before(night.lake, dumped)})
     if not days:
-        return
+        return []
     where = day_list(days)
     existing = night.lake.read(EVENTS).where(where)
     if night.lake.exists(EVENTS):
@@ -67,6 +72,7 @@ def place_events(night: Night, batch: Batch, clock_days: list[date], ranks: Data
         # A dump may take back all that earlier ones said, so that no event is left to name the attempt.
         night.changed.append(night.lake.read(ATTEMPTS).where(F.col("job_id").isin(*dumped)).select(*ATTEMPT_KEY))
     found.unpersist()
+    return days_of(placed.where(F.col("event_type") == UNSYNCED_EVENT), F.col("day"))
 
 
 def _checked(night: Night, batch: Batch, placed: DataFrame) -> DataFrame:
@@ -159,8 +165,5 @@ def padding(night: Night) -> Padding:
 
 
 def _around(days: list[date], lake: Lake) -> set[date]:
-    """The days and their neighbours, as far as events exist: a corrected event may cross midnight."""
-    wanted = {d + timedelta(days=n) for d in days for n in (-1, 0, 1)}
-    if not wanted or not lake.exists(EVENTS):
-        return set()
-    return wanted & set(days_of(lake.read(EVENTS), F.col("day")))
+    """The days and their neighbours: a corrected event may cross midnight, into a day that had none."""
+    return {d + timedelta(days=n) for d in days for n in (-1, 0, 1)} if lake.exists(EVENTS) else set()

@@ -121,9 +121,9 @@ def _take(night: Night, ranges: list[Range]) -> Books:
         ranks = ranks_of(night, batch)
         clock_days = update_clock(night, batch, ranks)
     with night.stage("events"):
-        place_events(night, batch, clock_days, ranks)
+        unkept_days = place_events(night, batch, clock_days, ranks)
     with night.stage("clock"):
-        update_clock_faults(night, batch, clock_days)
+        update_clock_faults(night, batch, sorted({*clock_days, *unkept_days}))
     with night.stage("events"):
         mark_landed(night, batch)
     batch.staged.unpersist()

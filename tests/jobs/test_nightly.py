@@ -185,6 +185,23 @@ def test_a_counter_that_rises_on_all_nodes_accuses_none(night):
     assert read_answer(settings.lake, "84216", None).origin == ["node-0702/mlx5_0/1"]
 
 
+def faults(lake: str) -> set[tuple]:
+    return {(r["node"], r["fault"]) for r in rows(lake, "clock_faults")}
+
+
+def test_clocks_are_corrected_told_and_drawn(night):
+    settings, report = night
+    assert faults(settings.lake) == {("node-0103", "off")}
+    known = {r["node"]: r for r in rows(settings.lake, "clock_offsets") if r["offset_s"]}
+    assert round(known["node-0103"]["offset_s"], 3) == -30.0
+    assert known["node-0103"]["error_s"] < 0.05
+    assert [(f["node"], f["fault"]) for f in report.clock_faults] == [("node-0103", "off")]
+    assert "node-0103" in Path(report.page).read_text(encoding="utf-8")
+    clocks = {r["node"]: r["clock_faults"] for r in rows(settings.lake, "coverage") if r["job_id"] == "84213"}
+    assert clocks["node-0103"] == ["off"]
+    assert clocks["node-0118"] == []
+
+
 def test_late_evidence_re_opens_only_what_it_touches(spark, night):
     settings, _ = night
     before = read_answer(settings.lake, "84213", None)
@@ -198,8 +215,12 @@ def test_late_evidence_re_opens_only_what_it_touches(spark, night):
         f"{(T0 + timedelta(seconds=30)).isoformat()} node-0118 kernel: mlx5_core 0000:29:00.0 ens1f0np0: Link down\n"
     )
     flight_dump(Zone(Path(settings.landing)), "84215", 3, 7)
+    idle = Zone(Path(settings.landing))
+    idle.write("nodes/node-0777/syslog", f"{T0.isoformat()} node-0777 chronyd[811]: Can't synchronise: no majority")
     report = run_night(spark, settings)
-    assert report.books.read == 1 + 4
+    assert report.books.read == 1 + 4 + 1
+    # A node without any witness of its clock says itself that nothing keeps it.
+    assert ("node-0777", "unsynchronised") in faults(settings.lake)
     assert report.attempts == 2
     # The dump that came refutes what its absence said.
     assert flight_events(settings.lake) == {("comm.flight_behind", 2)}
