@@ -14,13 +14,16 @@ class Calendar:
         self._nodes = topology.nodes
         self._free = {node.name: midnight for node in topology.nodes}
 
-    def take(self, rng: Random, size: int, at: datetime) -> tuple[tuple[str, ...], datetime]:
+    def take(
+        self, rng: Random, size: int, at: datetime, *, holding: str | None = None
+    ) -> tuple[tuple[str, ...], datetime]:
         """Neighbouring nodes for an attempt, and when the last of them is free.
 
         Args:
             rng: Random stream of the choice.
             size: Nodes wanted.
             at: When they are wanted.
+            holding: A node that must be among them.
 
         Returns:
             Node names and the earliest start.
@@ -28,6 +31,8 @@ class Calendar:
         names = [node.name for node in self._nodes]
         stride = 1 if size == 1 else 2
         windows = [names[i : i + size] for i in range(0, len(names) - size + 1, stride)]
+        if holding is not None:
+            windows = [window for window in windows if holding in window]
         ready = [max(self._free[n] for n in window) for window in windows]
         open_now = [w for w, t in zip(windows, ready, strict=True) if t <= at]
         if open_now:

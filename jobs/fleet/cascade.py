@@ -9,6 +9,12 @@ from firstfault.jobs.fleet.scene import Scene
 ABORT = -6
 Deaths = dict[int, tuple[datetime, int]]
 
+_CUDA_TAIL = (
+    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below "
+    "might be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
+    "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions."
+)
+
 _DIST_ERROR = (
     "torch.distributed.DistBackendError: NCCL error in: /opt/torch/csrc/distributed/c10d/NCCLUtils.hpp:317, "
     "{short}, NCCL version {nccl}\n{long}\nLast error:\n{last}"
@@ -16,7 +22,9 @@ _DIST_ERROR = (
 NCCL_VERSIONS = {"2.18": "2.18.6", "2.26": "2.26.2"}
 
 
-def raises(scene: Scene, t: datetime, rank: Rank, error: str, *, role: Role, frame: str, code: int = 1) -> Deaths:
+def raises(
+    scene: Scene, t: datetime, rank: Rank, error: str, *, role: Role, frame: str, code: int = 1, early: bool = False
+) -> Deaths:
     """A rank raises a Python exception and exits.
 
     Args:
@@ -27,11 +35,13 @@ def raises(scene: Scene, t: datetime, rank: Rank, error: str, *, role: Role, fra
         role: origin or cascade.
         frame: Function of the innermost user frame.
         code: Exit code of the process.
+        early: Whether it raises before there is a process group, so that no rank is named.
 
     Returns:
         The death, for the launcher.
     """
-    scene.app(t, "py.traceback", role, rank, error=error, frame=frame)
+    told: Attrs = {"early": 1} if early else {}
+    scene.app(t, "py.traceback", role, rank, error=error, frame=frame, **told)
     return {rank.rank: (scene.later(t, 0.3, 1.2), code)}
 
 
@@ -114,3 +124,28 @@ def watchdog(
         scene.app(after(t, 0.6), "torch.abort", "cascade", rank, **said)
         deaths[rank.rank] = (after(t, 0.9 + scene.rng.random()), ABORT)
     return deaths
+
+
+def cuda_error(text: str) -> str:
+    """The exception text of a failed CUDA call."""
+    return f"RuntimeError: CUDA error: {text}\n{_CUDA_TAIL}"
+
+
+def cuda_aftermath(scene: Scene, t: datetime, rank: Rank, text: str, *, hang: bool) -> Deaths:
+    """Either the rank hangs in its CUDA call and the peers time out, or it raises and they lose it.
+
+    Args:
+        scene: The incident.
+        t: When its GPU failed.
+        rank: Whose GPU it is.
+        text: The CUDA error it would raise.
+        hang: Whether it hangs instead.
+
+    Returns:
+        The deaths that follow.
+    """
+    if hang:
+        return watchdog(scene, scene.others(rank), scene.later(t, 0.1, scene.attempt.step_s))
+    raised = scene.later(t, 1.5, 6.0)
+    deaths = raises(scene, raised, rank, cuda_error(text), role="cascade", frame="backward")
+    return deaths | peers_closed(scene, rank, deaths[rank.rank][0])

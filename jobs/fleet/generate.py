@@ -6,11 +6,12 @@ from datetime import date, datetime
 from pathlib import Path
 
 from firstfault.jobs.fleet.clocks import Clock, build_clocks
-from firstfault.jobs.fleet.model import Occurrence, Truth
+from firstfault.jobs.fleet.model import Occurrence
 from firstfault.jobs.fleet.noise import day_noise
 from firstfault.jobs.fleet.profile import Profile, load_profile
 from firstfault.jobs.fleet.schedule import rehearse
 from firstfault.jobs.fleet.topology import build_topology
+from firstfault.jobs.fleet.truth import Truth
 from firstfault.jobs.fleet.world import World
 from firstfault.jobs.fleet.writers import WRITERS, Sink
 
@@ -105,7 +106,13 @@ def _step(node: str, at: datetime, clock: Clock) -> Occurrence:
 
 
 def _record(truth: Truth) -> dict[str, object]:
+    """The truth as JSON; what only few attempts have is left out of the others."""
     fields = asdict(truth)
-    t0 = truth.t0
-    fields["t0"] = None if t0 is None else t0.isoformat(timespec="microseconds").replace("+00:00", "Z")
-    return fields
+    fields["t0"] = _stamp(truth.t0)
+    also = [{**asdict(other), "t0": _stamp(other.t0)} for other in truth.also]
+    rare = {"also": also, "acceptable": list(truth.acceptable)}
+    return {k: v for k, v in fields.items() if k not in rare} | {k: v for k, v in rare.items() if v}
+
+
+def _stamp(t: datetime | None) -> str | None:
+    return None if t is None else t.isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""What the fleet is made of: places, attempts, occurrences on true time, and the truth."""
+"""What the fleet is made of: places, attempts and occurrences on true time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -116,6 +116,15 @@ class Style:
 
 
 @dataclass(frozen=True, slots=True)
+class Weak:
+    """Hardware that is bound to fail in an attempt: a node, one GPU of it or any, and how often it did before."""
+
+    node: str
+    local: int | None = None
+    earlier: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """One attempt of one job, as the scheduler and the training loop see it."""
 
@@ -141,6 +150,7 @@ class Attempt:
     step_exit: str = "0:0"
     requeued: bool = False
     retried: bool = False
+    weak: Weak | None = None
 
     @property
     def key(self) -> AttemptKey:
@@ -195,38 +205,3 @@ class Occurrence:
     rank: int | None = None
     job: AttemptKey | None = None
     attrs: Mapping[str, Scalar] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """What really happened to one attempt; category is None when nothing went wrong."""
-
-    cluster: str
-    job_id: str
-    attempt: int
-    outcome: str | None
-    category: str | None
-    origin_scope: str | None
-    origin: tuple[str, ...]
-    affected_nodes: tuple[str, ...]
-    t0: datetime | None
-    mechanism: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Incident:
-    """What a mechanism makes of an attempt: its occurrences, the truth and the attempt's end.
-
-    `stalled` is when training stops to progress: ranks print no step after it. `muted` names nodes that write
-    nothing from the first to the second instant, whatever else was planned for them.
-    """
-
-    occurrences: tuple[Occurrence, ...]
-    truth: Truth
-    end: datetime
-    state: str
-    exit_code: str
-    step_state: str
-    step_exit: str
-    stalled: datetime
-    muted: Mapping[str, Span] = field(default_factory=dict)

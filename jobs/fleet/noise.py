@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from random import Random
 
-from firstfault.jobs.fleet.model import Node, Occurrence, Scalar, Topology, after, stream
+from firstfault.jobs.fleet.model import Attrs, Node, Occurrence, Scalar, Topology, after, stream
 
 DAY_S = 86400.0
 OLD_XIDS = (13, 31, 43, 63, 94)
@@ -124,3 +124,38 @@ def backfill(rng: Random, topology: Topology, midnight: datetime) -> Iterator[Oc
     """A line of the controller about its own work."""
     said = {"count": rng.randrange(1, 40), "usec": rng.randrange(900, 90000)}
     yield Occurrence(_at(rng, midnight), "ctl.backfill", "noise", attrs={**said, "nodes": len(topology.nodes)})
+
+
+@noise("sel_chatter")
+def sel_chatter(rng: Random, topology: Topology, midnight: datetime) -> Iterator[Occurrence]:
+    """An entry of a board controller that hurt nobody."""
+    sensor, text = rng.choice(
+        (
+            ("Fan FAN3", "Lower Non-critical going low"),
+            ("Event Logging Disabled SEL", "Log area reset/cleared"),
+            ("Physical Security Intrusion", "General Chassis intrusion"),
+        )
+    )
+    state = rng.choice(("Asserted", "Deasserted"))
+    yield _host(_at(rng, midnight), "sel.event", rng.choice(topology.nodes), sensor=sensor, text=text, state=state)
+
+
+@noise("sxid_nonfatal")
+def sxid_nonfatal(rng: Random, topology: Topology, midnight: datetime) -> Iterator[Occurrence]:
+    """An NVSwitch reports an access it refused; Fabric Manager repeats it."""
+    node, t, unit, link = rng.choice(topology.nodes), _at(rng, midnight), rng.randrange(4), rng.randrange(36)
+    said: Attrs = {"unit": unit, "bus": f"0000:c{4 + unit}:00", "code": 12028}
+    yield _host(t, "kern.sxid", node, **said, text=f"Non-fatal, Link {link} egress non-posted PRIV error (First)")
+    text = (
+        f"detected NVSwitch non-fatal error 12028 on fid 0 on NVSwitch pci bus id 00000000:c{4 + unit}:00.0 "
+        f"physical id {unit} port {link}"
+    )
+    yield _host(after(t, 0.7), "fm.line", node, level="ERROR", text=text)
+
+
+@noise("ufm_symbols")
+def ufm_symbols(rng: Random, topology: Topology, midnight: datetime) -> Iterator[Occurrence]:
+    """The fabric's manager reads a few symbol errors at a port."""
+    port = rng.choice(rng.choice(topology.nodes).hcas).uplink
+    said: Attrs = {"event": 110, "level": "WARNING", "group": "Hardware", "text": "Symbol error counter rate exceeded"}
+    yield Occurrence(_at(rng, midnight), "ufm.event", "noise", port=port, attrs=said)

@@ -35,10 +35,16 @@ class TopologyProfile(_Model):
 
 
 class AttemptsProfile(_Model):
-    """How many attempts, of which fate, and how large."""
+    """How many attempts, of which fate, and how large.
+
+    A lemon is a node that fails in as many jobs as it has mechanisms; a pair is two independent faults that strike
+    one attempt at once, on different nodes.
+    """
 
     mechanisms: dict[str, Count]
     healthy: Count = 8
+    lemons: tuple[tuple[str, ...], ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
     requeued: Count = 0
     sizes: dict[Annotated[int, Field(ge=1)], Annotated[float, Field(gt=0)]] = {1: 1, 2: 2, 4: 1, 8: 1}
     minutes: tuple[Annotated[float, Field(gt=5)], float] = (25.0, 50.0)
@@ -93,7 +99,8 @@ class Profile(_Model):
     @field_validator("attempts")
     @classmethod
     def _known_mechanisms(cls, value: AttemptsProfile) -> AttemptsProfile:
-        unknown = sorted(set(value.mechanisms) - set(MECHANISMS))
+        named = {*value.mechanisms, *(m for group in (*value.lemons, *value.pairs) for m in group)}
+        unknown = sorted(named - set(MECHANISMS))
         if unknown:
             raise ValueError(f"no such mechanism: {', '.join(unknown)}; there are {', '.join(sorted(MECHANISMS))}")
         return value

@@ -4,21 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from random import Random
 
-from firstfault.jobs.fleet.model import (
-    Attempt,
-    Gpu,
-    Hca,
-    Incident,
-    Node,
-    Occurrence,
-    Rank,
-    Role,
-    Scalar,
-    Span,
-    Topology,
-    Truth,
-    after,
-)
+from firstfault.jobs.fleet.model import Attempt, Gpu, Hca, Node, Occurrence, Rank, Role, Scalar, Span, Topology, after
+from firstfault.jobs.fleet.truth import Incident, Truth
 
 COMM = "pt_main_thread"
 
@@ -45,6 +32,8 @@ class Scene:
 
     def pick_node(self, *, not_leader: bool = False, keeps_log: bool = False) -> Node:
         """A node of the attempt; where it can be not the first, or one whose kernel log outlives a reboot."""
+        if self.attempt.weak is not None:
+            return self.node(self.attempt.weak.node)
         nodes = [self.node(name) for name in self.attempt.nodes]
         if not_leader:
             nodes = nodes[1:] or nodes
@@ -53,7 +42,11 @@ class Scene:
         return self.rng.choice(nodes)
 
     def pick_rank(self) -> Rank:
-        """A rank of the attempt."""
+        """A rank of the attempt, on its weak node where it has one."""
+        weak = self.attempt.weak
+        if weak is not None:
+            ranks = self.attempt.ranks_of(weak.node)
+            return self.rng.choice(ranks) if weak.local is None else ranks[weak.local]
         return self.rng.choice(self.attempt.ranks)
 
     def gpu_of(self, rank: Rank) -> Gpu:
@@ -91,6 +84,10 @@ class Scene:
         device = pci if isinstance(pci, str) else None
         self.lines.append(Occurrence(t, kind, role, node=node, device=device, attrs=attrs))
 
+    def switch(self, t: datetime, kind: str, role: Role, port: str, **attrs: Scalar) -> None:
+        """A line about a switch port, written by the fabric's manager."""
+        self.lines.append(Occurrence(t, kind, role, port=port, attrs=attrs))
+
     def signal(
         self,
         t: datetime,
@@ -105,9 +102,15 @@ class Scene:
         """A gauge that takes a value (`set.x`) or a counter that grows by it (`add.x`)."""
         self.lines.append(Occurrence(t, kind, role, node=node, device=device, port=port, attrs={"value": value}))
 
-    def xid(self, t: datetime, code: int, role: Role, rank: Rank, text: str, *, named: bool = False) -> None:
-        """An Xid line of a rank's GPU, its process when `named`, and the exporter's gauge that keeps it."""
-        who = f"pid={rank.pid}, name={COMM}" if named else "pid='<unknown>', name=<unknown>"
+    def xid(
+        self, t: datetime, code: int, role: Role, rank: Rank, text: str, *, named: bool = False, bare: bool = False
+    ) -> None:
+        """An Xid line of a rank's GPU and the exporter's gauge that keeps it.
+
+        It speaks of the rank's process when `named`, of none when `bare`, else of an unknown one.
+        """
+        who = f"pid={rank.pid}, name={COMM}, " if named else "pid='<unknown>', name=<unknown>, "
+        who = "" if bare else who
         pci = rank.device
         self.host(t, "kern.xid", role, rank.node, pci=pci, code=code, who=who, text=text)
         self.signal(t, "set.xid", role, rank.node, code, device=pci)
@@ -128,6 +131,7 @@ class Scene:
         stalled: datetime | None = None,
         muted: Mapping[str, Span] | None = None,
         affected: Iterable[str] | None = None,
+        acceptable: Sequence[str] = (),
     ) -> Incident:
         """Ends the incident with what is true of it.
 
@@ -145,6 +149,7 @@ class Scene:
             stalled: When training stopped to progress; `t0` by default.
             muted: Nodes that fell silent, from when to when.
             affected: Nodes that suffered; by default all of the attempt that are no origin.
+            acceptable: Other categories that the evidence allows.
 
         Returns:
             The incident.
@@ -163,6 +168,7 @@ class Scene:
             tuple(sorted(set(hit) - places)),
             t0,
             mechanism,
+            acceptable=tuple(acceptable),
         )
         return Incident(
             tuple(self.lines), truth, end, state, exit_code, *step, stalled=stalled or t0, muted=muted or {}

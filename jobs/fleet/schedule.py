@@ -1,82 +1,23 @@
-"""Places attempts on the day and the nodes, strikes them with their mechanisms, and gathers the world."""
+"""Places attempts on the day and the nodes, lets them live, and gathers what happened."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from random import Random
 from typing import TypeVar
 
 from firstfault.jobs.fleet.allocation import Calendar
-from firstfault.jobs.fleet.mechanisms import MECHANISMS, Mechanism
-from firstfault.jobs.fleet.model import (
-    Attempt,
-    Incident,
-    Node,
-    Occurrence,
-    Rank,
-    Span,
-    Style,
-    Topology,
-    Truth,
-    after,
-    stream,
-)
-from firstfault.jobs.fleet.profile import AttemptsProfile, Profile, ProfileError
-from firstfault.jobs.fleet.workload import healthy_timeline, healthy_truth
+from firstfault.jobs.fleet.mechanisms import Mechanism
+from firstfault.jobs.fleet.model import Attempt, Node, Occurrence, Rank, Span, Style, Topology, after, stream
+from firstfault.jobs.fleet.plan import Job, plan_jobs
+from firstfault.jobs.fleet.profile import AttemptsProfile, Profile
+from firstfault.jobs.fleet.strike import live
+from firstfault.jobs.fleet.truth import Truth
 
-FIRST_JOB = 84301
-ARRIVALS_H = (0.4, 20.5)
 REPAIR_S = 3 * 3600.0
+RETURN_S = 900.0
 T = TypeVar("T")
 NAMES = ("lm-7b", "lm-13b", "moe-8x7b", "vit-ddp", "sft-chat", "dpo-13b", "vlm-3b", "asr-large", "embed-1b")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One job: the fates of its attempts (None is a healthy one), and what its attempts share."""
-
-    job_id: str
-    arrival: datetime
-    fates: tuple[Mechanism | None, ...]
-    size: int
-
-
-def plan_jobs(profile: Profile, midnight: datetime) -> list[Job]:
-    """The jobs of the day in order of arrival.
-
-    Args:
-        profile: The mix.
-        midnight: When the day begins.
-
-    Returns:
-        Jobs; the requeued ones have a second, healthy attempt taken from the healthy count.
-
-    Raises:
-        ProfileError: When there are fewer healthy attempts or failures than requeues.
-    """
-    mix, rng = profile.attempts, stream(profile.seed, "jobs")
-    struck = [MECHANISMS[name] for name, count in sorted(mix.mechanisms.items()) for _ in range(count)]
-    willing = [m for m in struck if m.requeues]
-    if mix.requeued > min(len(willing), mix.healthy):
-        raise ProfileError(f"attempts.requeued: {mix.requeued} needs as many healthy attempts and requeued mechanisms")
-    again = set(rng.sample(range(len(willing)), mix.requeued))
-    fates: list[tuple[Mechanism | None, ...]] = [(m,) for m in struck if not m.requeues]
-    fates += [(m, None) if i in again else (m,) for i, m in enumerate(willing)]
-    fates += [(None,)] * (mix.healthy - mix.requeued)
-    rng.shuffle(fates)
-    low, high = ARRIVALS_H
-    hours = sorted(rng.uniform(low, high) for _ in fates)
-    return [
-        Job(str(FIRST_JOB + i), after(midnight, hour * 3600.0), fate, _size(rng, mix, fate, profile))
-        for i, (hour, fate) in enumerate(zip(hours, fates, strict=True))
-    ]
-
-
-def _size(rng: Random, mix: AttemptsProfile, fates: tuple[Mechanism | None, ...], profile: Profile) -> int:
-    least = max((m.min_nodes for m in fates if m), default=1)
-    most = profile.topology.racks * profile.topology.nodes_per_rack
-    sizes = {n: w for n, w in sorted(mix.sizes.items()) if least <= n <= most} or {least: 1.0}
-    return rng.choices(list(sizes), list(sizes.values()))[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +46,24 @@ def rehearse(profile: Profile, topology: Topology) -> Day:
     lines: list[Occurrence] = []
     truths: list[Truth] = []
     silences: list[tuple[str, Span]] = []
-    for job in plan_jobs(profile, midnight):
+    for job in plan_jobs(profile, topology, midnight):
         submit = job.arrival
-        for number, fate in enumerate(job.fates):
+        for number, fate in enumerate(job.fate.attempts):
             planned = _attempt(profile, topology, calendar, job, number=number, submit=submit, fate=fate)
-            attempt, said, truth, silent = _live(profile, topology, planned, fate)
-            blocked = {o.split("/")[0] for o in truth.origin} & set(attempt.nodes)
+            life = live(profile.seed, topology, planned, job.fate)
+            attempt, said = life.attempt, life.lines
+            repair_s = RETURN_S if job.fate.again else REPAIR_S
+            broken = [*life.truth.origin, *(o for other in life.truth.also for o in other.origin)]
+            blocked = {o.split("/")[0] for o in broken} & set(attempt.nodes)
             calendar.hold(attempt.nodes, after(attempt.end, 60.0))
-            calendar.hold(sorted(blocked), after(attempt.end, REPAIR_S))
-            silences += silent
-            said += _repaired(said, after(attempt.end, REPAIR_S - 60.0))
+            calendar.hold(sorted(blocked), after(attempt.end, repair_s))
+            for name, span in life.silences:
+                calendar.hold([name], span[1])
+            silences += life.silences
+            said += _repaired(said, after(attempt.end, repair_s - 60.0))
             attempts.append(attempt)
             lines += said
-            truths.append(truth)
+            truths.append(life.truth)
             submit = after(attempt.end, 3.0)
             if attempt.requeued and attempt.state == "FAILED":
                 lines.append(_requeue(attempt, submit))
@@ -141,44 +87,6 @@ def _requeue(attempt: Attempt, t: datetime) -> Occurrence:
     return Occurrence(t, "ctl.requeue", "context", job=attempt.key, attrs={"job": attempt.job_id})
 
 
-def _live(
-    profile: Profile, topology: Topology, planned: Attempt, fate: Mechanism | None
-) -> tuple[Attempt, list[Occurrence], Truth, list[tuple[str, Span]]]:
-    rng = stream(profile.seed, "life", *planned.key)
-    if fate is None:
-        return planned, healthy_timeline(rng, planned), healthy_truth(planned), []
-    incident = fate.build(stream(profile.seed, "incident", *planned.key), topology, planned, _onset(rng, planned, fate))
-    attempt = replace(
-        planned,
-        end=incident.end,
-        state=incident.state,
-        exit_code=incident.exit_code,
-        step_state=incident.step_state,
-        step_exit=incident.step_exit,
-    )
-    lines = [*healthy_timeline(rng, attempt, stalled=incident.stalled), *incident.occurrences]
-    return (
-        attempt,
-        [o for o in lines if not _muted(o, incident)],
-        incident.truth,
-        sorted(incident.muted.items()),
-    )
-
-
-def _muted(line: Occurrence, incident: Incident) -> bool:
-    span = incident.muted.get(line.node or "")
-    return span is not None and span[0] < line.t < span[1]
-
-
-def _onset(rng: Random, attempt: Attempt, fate: Mechanism) -> datetime:
-    if fate.phase == "init":
-        return after(attempt.start, rng.uniform(16.0, 20.0))
-    if fate.phase == "limit":
-        return after(attempt.start, float(attempt.time_limit_s))
-    length = (attempt.end - attempt.train_at).total_seconds()
-    return after(attempt.train_at, length * rng.uniform(0.4, 0.85))
-
-
 def _attempt(
     profile: Profile,
     topology: Topology,
@@ -194,7 +102,9 @@ def _attempt(
     name, uid = f"{shared.choice(NAMES)}-r{shared.randrange(1, 9)}", 5001 + shared.randrange(7)
     style, step_s = _style(shared, mix), round(shared.uniform(*mix.step_s), 3)
     timeout_s = shared.choice(mix.timeouts_s)
-    nodes, ready = calendar.take(rng, job.size, after(submit, 41.0 if number == 0 else 122.0))
+    weak = job.fate.weak
+    wanted = after(submit, 41.0 if number == 0 else 122.0)
+    nodes, ready = calendar.take(rng, job.size, wanted, holding=weak.node if weak else None)
     start = ready.replace(microsecond=0)
     seconds = 60 * round(rng.uniform(*mix.minutes))
     return Attempt(
@@ -214,8 +124,9 @@ def _attempt(
         log_every=max(1, round(mix.log_every_s / step_s)),
         timeout_s=timeout_s,
         style=style,
-        requeued=number + 1 < len(job.fates),
+        requeued=number + 1 < len(job.fate.attempts),
         retried=number > 0,
+        weak=weak,
     )
 
 

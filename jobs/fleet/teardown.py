@@ -1,12 +1,15 @@
 """How an attempt is ended: the launcher after a death or the scheduler itself, and the Xid 45 both leave."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from firstfault.jobs.fleet.hostlist import compress
 from firstfault.jobs.fleet.model import Rank, Role, after
 from firstfault.jobs.fleet.scene import Scene
 
 TERM = -15
+SLURMD_TIMEOUT_S = 300.0
+NODE_FAILURE = "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"
 Deaths = Mapping[int, tuple[datetime, int]]
 
 
@@ -40,7 +43,7 @@ def tear_down(
             _agent(scene, node, real, kill)
     else:
         _tasks(scene, alive, real, kill)
-    _cancel_step(scene, kill, why)
+    cancel_step(scene, kill, why)
     _channels_removed(scene, alive, real, kill, set(lost_gpus))
     end = scene.later(kill, 4.0, 15.0)
     finished(scene, end, status=1)
@@ -53,7 +56,8 @@ def finished(scene: Scene, end: datetime, *, status: int) -> None:
     scene.ctl(after(end, 0.002), "ctl.done", "verdict")
 
 
-def _cancel_step(scene: Scene, kill: datetime, why: str) -> None:
+def cancel_step(scene: Scene, kill: datetime, why: str) -> None:
+    """The step is cancelled; the line names the node where its leader runs."""
     leader = scene.attempt.nodes[0]
     scene.launcher(after(kill, -0.03), "srun.aborted", "teardown", leader)
     scene.launcher(kill, "step.cancel", "teardown", leader, what="STEP", step=".0", why=why)
@@ -72,7 +76,7 @@ def killed_by_scheduler(scene: Scene, kill: datetime, why: str, *, whole_job: bo
         When the attempt ends.
     """
     leader = scene.attempt.nodes[0]
-    _cancel_step(scene, kill, why)
+    cancel_step(scene, kill, why)
     if whole_job:
         scene.launcher(after(kill, 0.004), "step.cancel", "teardown", leader, what="JOB", step="", why=why)
     if scene.attempt.style.layout == "ranks":
@@ -146,3 +150,35 @@ def _channels_removed(
             t = scene.later(died, 0.05, 0.5)
             channel = f"Ch {scene.rng.randrange(1, 24):08x}"
             scene.xid(t, 45, "teardown", rank, channel, named=True)
+
+
+def nodes_fail(scene: Scene, nodes: Sequence[str], onset: datetime, *, role: Role) -> datetime:
+    """What the controller says of nodes that do not answer, and the end it makes of the job.
+
+    Args:
+        scene: The incident.
+        nodes: Nodes of the attempt that are silent.
+        onset: Since when.
+        role: Role of the first line: the origin when nothing else is written of it.
+
+    Returns:
+        When the attempt ends.
+    """
+    names = compress(nodes)
+    scene.ctl(scene.later(onset, 60.0, 100.0), "ctl.not_responding", role, node=names)
+    down = scene.later(onset, SLURMD_TIMEOUT_S, SLURMD_TIMEOUT_S + 30.0)
+    scene.ctl(down, "ctl.set_down", "verdict", node=names)
+    fate = "ctl.requeue_on_failed" if scene.attempt.requeued else "ctl.kill_on_failed"
+    scene.ctl(after(down, 0.003), fate, "verdict", node=nodes[0])
+    leader = scene.attempt.nodes[0]
+    if leader not in nodes:
+        scene.launcher(after(down, 0.2), "srun.node_failure", "verdict", leader, failed=names)
+        scene.launcher(after(down, 0.25), "srun.aborted", "teardown", leader)
+        scene.launcher(after(down, 0.3), "step.cancel", "teardown", leader, what="STEP", step=".0", why=NODE_FAILURE)
+    for name in (n for n in scene.attempt.nodes if n not in nodes):
+        for rank in scene.attempt.ranks_of(name):
+            channel = f"Ch {scene.rng.randrange(1, 24):08x}"
+            scene.xid(scene.later(down, 0.4, 1.2), 45, "teardown", rank, channel, named=True)
+    end = scene.later(down, 3.0, 9.0)
+    finished(scene, end, status=1)
+    return end

@@ -5,7 +5,8 @@ from datetime import datetime
 from random import Random
 
 from firstfault.jobs.fleet.hostlist import compress
-from firstfault.jobs.fleet.model import Attempt, Attrs, Occurrence, Rank, Scalar, Truth, after
+from firstfault.jobs.fleet.model import Attempt, Attrs, Occurrence, Rank, Scalar, after
+from firstfault.jobs.fleet.truth import Truth
 
 CHECKPOINT_S = 480.0
 CHECKPOINTS = "/scratch/ckpt"
@@ -87,6 +88,36 @@ def _steps(rng: Random, attempt: Attempt, last: datetime) -> Iterator[Occurrence
         }
         for rank in speakers:
             yield _app(attempt, after(common, rng.uniform(0.0, 0.02)), "app.step", rank, **said)
+
+
+def slow_steps(rng: Random, attempt: Attempt, since: datetime, until: datetime, factor: float) -> list[Occurrence]:
+    """The steps of an attempt that goes on, but slower.
+
+    Args:
+        rng: Random stream.
+        attempt: The attempt.
+        since: When it became slow.
+        until: When it is ended.
+        factor: How many times longer a step takes.
+
+    Returns:
+        Step lines of the ranks that print them.
+    """
+    speakers = attempt.ranks if attempt.style.steps == "step" else attempt.ranks[-1:]
+    first, slow_s = attempt.step_at(since), attempt.step_s * factor
+    lines: list[Occurrence] = []
+    step = (first // attempt.log_every + 1) * attempt.log_every
+    while (t := after(since, (step - first) * slow_s)) < until:
+        said: Attrs = {
+            "step": step,
+            "ms": slow_s * 1e3 * rng.uniform(0.94, 1.08),
+            "loss": 2.2 + 6.0 / (1.0 + step / 40.0) + rng.uniform(-0.02, 0.02),
+            "norm": rng.uniform(0.3, 0.9),
+            "total": TOTAL_STEPS,
+        }
+        lines += [_app(attempt, after(t, rng.uniform(0.0, 0.02)), "app.step", rank, **said) for rank in speakers]
+        step += attempt.log_every
+    return lines
 
 
 def _checkpoints(rng: Random, attempt: Attempt, last: datetime) -> Iterator[Occurrence]:

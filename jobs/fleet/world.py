@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time
 
 from firstfault.jobs.fleet.clocks import Clock, perfect
-from firstfault.jobs.fleet.model import Attempt, Occurrence, Span, Topology, Truth, after
+from firstfault.jobs.fleet.model import Attempt, Occurrence, Span, Topology, after
 from firstfault.jobs.fleet.profile import Profile
+from firstfault.jobs.fleet.truth import Truth
 
 DAY_S = 86400.0
 

@@ -3,27 +3,19 @@
 from datetime import datetime
 from random import Random
 
-from firstfault.jobs.fleet.cascade import Deaths, peers_closed, raises, watchdog
+from firstfault.jobs.fleet.cascade import cuda_aftermath, cuda_error, peers_closed, raises
 from firstfault.jobs.fleet.mechanisms.registry import mechanism
-from firstfault.jobs.fleet.model import Attempt, Incident, Rank, Topology, after
+from firstfault.jobs.fleet.model import Attempt, Rank, Topology, after
 from firstfault.jobs.fleet.scene import Scene
 from firstfault.jobs.fleet.teardown import tear_down
+from firstfault.jobs.fleet.truth import Incident
 
-_CUDA_TAIL = (
-    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below "
-    "might be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
-    "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions."
-)
 HW_THERMAL = 0x48
 HW_THERMAL_C = 90
 
 
-def cuda_error(text: str) -> str:
-    """The exception text of a failed CUDA call."""
-    return f"RuntimeError: CUDA error: {text}\n{_CUDA_TAIL}"
-
-
-def _off_bus(scene: Scene, t: datetime, rank: Rank) -> None:
+def off_bus(scene: Scene, t: datetime, rank: Rank) -> None:
+    """A rank's GPU leaves the bus."""
     gpu = scene.gpu_of(rank)
     scene.xid(t, 79, "origin", rank, "GPU has fallen off the bus.")
     scene.host(after(t, 0.0002), "kern.off_bus", "origin", rank.node, pci=gpu.pci)
@@ -31,22 +23,13 @@ def _off_bus(scene: Scene, t: datetime, rank: Rank) -> None:
     scene.signal(after(t, 0.001), "set.gpu_lost", "origin", rank.node, 1, device=gpu.pci)
 
 
-def _aftermath(scene: Scene, t: datetime, rank: Rank, text: str, *, hang: bool) -> Deaths:
-    """Either the rank hangs in its CUDA call and the peers time out, or it raises and they lose it."""
-    if hang:
-        return watchdog(scene, scene.others(rank), scene.later(t, 0.1, scene.attempt.step_s))
-    raised = scene.later(t, 1.5, 6.0)
-    deaths = raises(scene, raised, rank, cuda_error(text), role="cascade", frame="backward")
-    return deaths | peers_closed(scene, rank, deaths[rank.rank][0])
-
-
 @mechanism("gpu_off_bus", requeues=True)
 def gpu_off_bus(rng: Random, topology: Topology, attempt: Attempt, onset: datetime) -> Incident:
     """A GPU leaves the bus; its rank hangs or raises, peers wait or lose it, the launcher kills the rest."""
     scene = Scene(rng, topology, attempt)
     rank = scene.pick_rank()
-    _off_bus(scene, onset, rank)
-    deaths = _aftermath(scene, onset, rank, "unspecified launch failure", hang=rng.random() < 0.5)
+    off_bus(scene, onset, rank)
+    deaths = cuda_aftermath(scene, onset, rank, "unspecified launch failure", hang=rng.random() < 0.5)
     where = f"{rank.node}/{rank.device}"
     end = tear_down(scene, deaths, lost_gpus=[where])
     return scene.close("gpu_off_bus", "gpu_hardware", "gpu", [where], t0=onset, end=end)
@@ -68,7 +51,7 @@ def gpu_ecc_uncorrectable(rng: Random, topology: Topology, attempt: Attempt, ons
     scene.xid(after(onset, 0.3), 94, "origin", rank, "Contained: SM (0x1). RST: No, D-RST: No", named=True)
     scene.signal(onset, "add.ecc_dbe", "origin", rank.node, 1, device=rank.device)
     scene.signal(after(onset, 0.05), "set.row_remap_pending", "origin", rank.node, 1, device=rank.device)
-    deaths = _aftermath(scene, onset, rank, "uncorrectable ECC error encountered", hang=False)
+    deaths = cuda_aftermath(scene, onset, rank, "uncorrectable ECC error encountered", hang=False)
     end = tear_down(scene, deaths)
     return scene.close(
         "gpu_ecc_uncorrectable", "gpu_hardware", "gpu", [f"{rank.node}/{rank.device}"], t0=onset, end=end
@@ -116,8 +99,8 @@ def thermal_off_bus(rng: Random, topology: Topology, attempt: Attempt, onset: da
         if celsius >= HW_THERMAL_C:
             scene.signal(t, "set.throttle", "origin", rank.node, HW_THERMAL, device=rank.device)
     fallen = after(heat[-1], 130.0)
-    _off_bus(scene, fallen, rank)
-    deaths = _aftermath(scene, fallen, rank, "unspecified launch failure", hang=rng.random() < 0.5)
+    off_bus(scene, fallen, rank)
+    deaths = cuda_aftermath(scene, fallen, rank, "unspecified launch failure", hang=rng.random() < 0.5)
     where = f"{rank.node}/{rank.device}"
     end = tear_down(scene, deaths, lost_gpus=[where])
     return scene.close("thermal_off_bus", "power_cooling", "gpu", [where], t0=onset, end=end, stalled=fallen)

@@ -5,14 +5,13 @@ from random import Random
 
 from firstfault.jobs.fleet.cascade import Deaths, raises
 from firstfault.jobs.fleet.mechanisms.registry import mechanism
-from firstfault.jobs.fleet.model import Attempt, Attrs, Incident, Role, Topology, after
+from firstfault.jobs.fleet.model import Attempt, Attrs, Topology, after
 from firstfault.jobs.fleet.scene import Scene
-from firstfault.jobs.fleet.teardown import finished, tear_down
+from firstfault.jobs.fleet.teardown import nodes_fail, tear_down
+from firstfault.jobs.fleet.truth import Incident
 
-SLURMD_TIMEOUT_S = 300.0
 REBOOT_S = 380.0
 REPAIR_S = 3 * 3600.0
-NODE_FAILURE = "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"
 
 
 @mechanism("host_oom")
@@ -55,7 +54,7 @@ def node_down(rng: Random, topology: Topology, attempt: Attempt, onset: datetime
     """A node goes silent; the controller finds out minutes later; the cancel line names the step leader."""
     scene = Scene(rng, topology, attempt)
     node = scene.pick_node(not_leader=True).name
-    end = _node_fails(scene, node, onset, role="origin")
+    end = nodes_fail(scene, [node], onset, role="origin")
     return scene.close(
         "node_down",
         "host_hardware",
@@ -79,7 +78,7 @@ def kernel_panic(rng: Random, topology: Topology, attempt: Attempt, onset: datet
     scene.host(onset, "kern.mce", "origin", node, **said)
     scene.host(after(onset, 0.01), "kern.panic", "origin", node)
     muted = (after(onset, 0.05), after(onset, REBOOT_S - 1.0))
-    end = _node_fails(scene, node, onset, role="verdict")
+    end = nodes_fail(scene, [node], onset, role="verdict")
     booted = after(onset, REBOOT_S)
     scene.host(booted, "kern.boot", "context", node)
     scene.ctl(
@@ -102,23 +101,3 @@ def kernel_panic(rng: Random, topology: Topology, attempt: Attempt, onset: datet
         step=("CANCELLED", "0:15"),
         muted={node: muted},
     )
-
-
-def _node_fails(scene: Scene, node: str, onset: datetime, *, role: Role) -> datetime:
-    """What the controller says of a node that does not answer; returns the attempt's end."""
-    scene.ctl(scene.later(onset, 60.0, 100.0), "ctl.not_responding", role, node=node)
-    down = scene.later(onset, SLURMD_TIMEOUT_S, SLURMD_TIMEOUT_S + 30.0)
-    leader = scene.attempt.nodes[0]
-    scene.ctl(down, "ctl.set_down", "verdict", node=node)
-    fate = "ctl.requeue_on_failed" if scene.attempt.requeued else "ctl.kill_on_failed"
-    scene.ctl(after(down, 0.003), fate, "verdict", node=node)
-    scene.launcher(after(down, 0.2), "srun.node_failure", "verdict", leader, failed=node)
-    scene.launcher(after(down, 0.25), "srun.aborted", "teardown", leader)
-    scene.launcher(after(down, 0.3), "step.cancel", "teardown", leader, what="STEP", step=".0", why=NODE_FAILURE)
-    for name in (n for n in scene.attempt.nodes if n != node):
-        for rank in scene.attempt.ranks_of(name):
-            channel = f"Ch {scene.rng.randrange(1, 24):08x}"
-            scene.xid(scene.later(down, 0.4, 1.2), 45, "teardown", rank, channel, named=True)
-    end = scene.later(down, 3.0, 9.0)
-    finished(scene, end, status=1)
-    return end

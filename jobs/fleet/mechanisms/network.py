@@ -5,14 +5,16 @@ from random import Random
 
 from firstfault.jobs.fleet.cascade import NCCL_VERSIONS, Deaths, nccl_error, raises
 from firstfault.jobs.fleet.mechanisms.registry import mechanism
-from firstfault.jobs.fleet.model import Attempt, Hca, Incident, Node, Rank, Topology, after
+from firstfault.jobs.fleet.model import Attempt, Hca, Node, Rank, Topology, after
 from firstfault.jobs.fleet.scene import Scene
 from firstfault.jobs.fleet.teardown import tear_down
+from firstfault.jobs.fleet.truth import Incident
 
 RETRY_EXCEEDED = 12
 
 
-def _completion_error(scene: Scene, t: datetime, rank: Rank, peer: Node, hca: str) -> Deaths:
+def completion_error(scene: Scene, t: datetime, rank: Rank, peer: Node, hca: str) -> Deaths:
+    """The retries of a rank towards a node run out: NCCL warns, the rank raises."""
     port = scene.rng.randrange(33000, 60000)
     if scene.attempt.style.nccl == "2.18":
         text = (
@@ -33,7 +35,7 @@ def _completion_error(scene: Scene, t: datetime, rank: Rank, peer: Node, hca: st
 def leaf_port_crc(rng: Random, topology: Topology, attempt: Attempt, onset: datetime) -> Incident:
     """A switch port corrupts frames for minutes: retransmits behind it, then retries run out."""
     scene = Scene(rng, topology, attempt)
-    port, behind = _shared_port(scene)
+    port, behind = shared_port(scene)
     hca = behind[0][1]
     for minute in range(8):
         t = after(onset, 60.0 * minute + rng.uniform(0.0, 5.0))
@@ -55,7 +57,7 @@ def leaf_port_crc(rng: Random, topology: Topology, attempt: Attempt, onset: date
     names = {node.name for node, _ in behind}
     for rank in (r for r in attempt.ranks if r.node not in names and r.hca == hca.name):
         peer = rng.choice(behind)[0]
-        deaths |= _completion_error(scene, scene.later(gone, 0.0, 3.0), rank, peer, hca.name)
+        deaths |= completion_error(scene, scene.later(gone, 0.0, 3.0), rank, peer, hca.name)
     end = tear_down(scene, deaths)
     return scene.close(
         "leaf_port_crc",
@@ -69,7 +71,7 @@ def leaf_port_crc(rng: Random, topology: Topology, attempt: Attempt, onset: date
     )
 
 
-def _shared_port(scene: Scene) -> tuple[str, list[tuple[Node, Hca]]]:
+def shared_port(scene: Scene) -> tuple[str, list[tuple[Node, Hca]]]:
     """A switch port with as many nodes of the attempt behind it as there can be, but not all."""
     ports: dict[str, list[tuple[Node, Hca]]] = {}
     for name in scene.attempt.nodes:
@@ -105,7 +107,7 @@ def nic_link_down(rng: Random, topology: Topology, attempt: Attempt, onset: date
         )
     deaths: Deaths = {}
     for rank in (r for r in attempt.ranks if r.node != node.name and r.hca == hca.name):
-        deaths |= _completion_error(scene, scene.later(onset, 18.0, 26.0), rank, node, hca.name)
+        deaths |= completion_error(scene, scene.later(onset, 18.0, 26.0), rank, node, hca.name)
     end = tear_down(scene, deaths)
     origin = f"{node.name}/{hca.local}"
     return scene.close("nic_link_down", "network_link", "port", [origin], t0=onset, end=end)

@@ -6,7 +6,8 @@ from datetime import datetime
 from random import Random
 from typing import Literal
 
-from firstfault.jobs.fleet.model import Attempt, Incident, Topology
+from firstfault.jobs.fleet.model import Attempt, Topology
+from firstfault.jobs.fleet.truth import Incident
 
 Build = Callable[[Random, Topology, Attempt, datetime], Incident]
 Phase = Literal["init", "middle", "limit"]
@@ -22,6 +23,7 @@ class Mechanism:
         phase: When it strikes: at start-up, in the middle, or at the time limit.
         min_nodes: Nodes an attempt must have.
         requeues: Whether the scheduler usually requeues the job after it.
+        times: Jobs of the day that the same hardware fails; the first ones alone do not prove it.
     """
 
     name: str
@@ -29,13 +31,14 @@ class Mechanism:
     phase: Phase
     min_nodes: int
     requeues: bool
+    times: int = 1
 
 
 MECHANISMS: dict[str, Mechanism] = {}
 
 
 def mechanism(
-    name: str, *, phase: Phase = "middle", min_nodes: int = 1, requeues: bool = False
+    name: str, *, phase: Phase = "middle", min_nodes: int = 1, requeues: bool = False, times: int = 1
 ) -> Callable[[Build], Build]:
     """Registers a function as a mechanism.
 
@@ -44,6 +47,7 @@ def mechanism(
         phase: When it strikes.
         min_nodes: Nodes it needs.
         requeues: Whether the job usually runs again after it.
+        times: Jobs that the same hardware fails.
 
     Returns:
         The decorator.
@@ -55,7 +59,7 @@ def mechanism(
     def register(build: Build) -> Build:
         if name in MECHANISMS:
             raise ValueError(f"mechanism {name} is registered twice")
-        MECHANISMS[name] = Mechanism(name, build, phase, min_nodes, requeues)
+        MECHANISMS[name] = Mechanism(name, build, phase, min_nodes, requeues, times)
         return build
 
     return register

@@ -4,9 +4,10 @@ from datetime import datetime
 from random import Random
 
 from firstfault.jobs.fleet.mechanisms.registry import mechanism
-from firstfault.jobs.fleet.model import Attempt, Incident, Topology, after
+from firstfault.jobs.fleet.model import Attempt, Topology, after
 from firstfault.jobs.fleet.scene import Scene
 from firstfault.jobs.fleet.teardown import killed_by_scheduler
+from firstfault.jobs.fleet.truth import Incident
 
 
 @mechanism("walltime", phase="limit")

@@ -5,9 +5,10 @@ from random import Random
 
 from firstfault.jobs.fleet.cascade import Deaths, raises, watchdog
 from firstfault.jobs.fleet.mechanisms.registry import mechanism
-from firstfault.jobs.fleet.model import Attempt, Incident, Topology, after
+from firstfault.jobs.fleet.model import Attempt, Topology, after
 from firstfault.jobs.fleet.scene import Scene
 from firstfault.jobs.fleet.teardown import tear_down
+from firstfault.jobs.fleet.truth import Incident
 
 SCRATCH, DATA = "/scratch", "/data"
 NFS_SERVER = "10.20.0.9"

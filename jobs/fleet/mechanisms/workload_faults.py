@@ -5,9 +5,10 @@ from random import Random
 
 from firstfault.jobs.fleet.cascade import Deaths, peers_closed, raises, watchdog
 from firstfault.jobs.fleet.mechanisms.registry import mechanism
-from firstfault.jobs.fleet.model import Attempt, Incident, Topology
+from firstfault.jobs.fleet.model import Attempt, Topology
 from firstfault.jobs.fleet.scene import Scene
 from firstfault.jobs.fleet.teardown import tear_down
+from firstfault.jobs.fleet.truth import Incident
 
 USER_ERRORS = (
     ("KeyError: 'position_ids'", "collate"),

@@ -6,13 +6,16 @@ from firstfault.jobs.fleet.world import World
 from firstfault.jobs.fleet.writers import (
     application,
     chrony,
+    flight,
     kernel,
+    node_logs,
     nvidia_smi,
     ports,
     prometheus,
     sacct,
     slurmctld,
     tables,
+    ufm,
 )
 from firstfault.jobs.fleet.writers.sink import Sink
 
@@ -28,6 +31,9 @@ WRITERS: tuple[Writer, ...] = (
     nvidia_smi.write,
     ports.write,
     chrony.write,
+    node_logs.write,
+    ufm.write,
+    flight.write,
 )
 
 __all__ = ["WRITERS", "Sink", "Writer"]

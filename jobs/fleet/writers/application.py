@@ -10,7 +10,7 @@ def write(world: World, sink: Sink) -> None:
     """Writes what ranks and launchers print."""
     attempts = {a.key: a for a in world.attempts}
     for line in world.occurrences:
-        if line.job is None or line.kind.startswith("ctl."):
+        if line.job is None or line.kind.startswith(("ctl.", "fr.")):
             continue
         attempt = attempts[line.job]
         if line.rank is not None:

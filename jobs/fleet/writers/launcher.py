@@ -6,7 +6,13 @@ from datetime import datetime, timedelta
 from firstfault.jobs.fleet.model import Attempt, Occurrence
 from firstfault.jobs.fleet.writers.stamps import asctime, slurm
 
-SIGNALS = {-6: ("Aborted", "SIGABRT"), -9: ("Killed", "SIGKILL"), -15: ("Terminated", "SIGTERM")}
+SIGNALS = {
+    -6: ("Aborted", "SIGABRT"),
+    -7: ("Bus error", "SIGBUS"),
+    -9: ("Killed", "SIGKILL"),
+    -11: ("Segmentation fault", "SIGSEGV"),
+    -15: ("Terminated", "SIGTERM"),
+}
 AGENT_PID = 3900
 _TERM = ("torch/distributed/elastic/multiprocessing/api.py", 897)
 _FAILED = ("torch/distributed/elastic/multiprocessing/api.py", 869)
@@ -46,6 +52,10 @@ def _cancel(attempt: Attempt, line: Occurrence, written: datetime) -> str:
     said = line.attrs
     name = f"{said['what']} {attempt.job_id}{said['step']}"
     return f"slurmstepd: error: *** {name} ON {line.node} CANCELLED AT {slurm(written)} {said['why']} ***"
+
+
+def _said(_attempt: Attempt, line: Occurrence, _written: datetime) -> str:
+    return "\n".join(f"slurmstepd: error: {part}" for part in str(line.attrs["text"]).split("\n"))
 
 
 def _oom(attempt: Attempt, _line: Occurrence, _written: datetime) -> str:
@@ -118,6 +128,7 @@ TEXTS: dict[str, Callable[[Attempt, Occurrence, datetime], str]] = {
     "srun.node_failure": _node_failure,
     "step.cancel": _cancel,
     "step.oom": _oom,
+    "step.said": _said,
     "agent.sigterm": _sigterm,
     "agent.failed": _failed,
     "agent.signal": _signal,

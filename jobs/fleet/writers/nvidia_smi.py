@@ -1,5 +1,6 @@
 """`nvidia-smi --query-gpu=... --format=csv -l`: local time, no zone, one file a node."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from firstfault.jobs.fleet.model import Attempt, Gpu, Node, after
@@ -24,9 +25,15 @@ def write(world: World, sink: Sink) -> None:
             sink.add(path, windows[0].start, HEADER)
         for attempt in windows:
             for t in grid(attempt.start, attempt.end, world.profile.sampling.nvidia_smi_s):
-                for gpu in () if world.silent(node.name, t) else node.gpus:
+                for gpu in () if world.silent(node.name, t) else _present(found, node, t):
                     at = after(t, 0.003 * gpu.index)
                     sink.add(path, at, _row(world, found, node, attempt, gpu=gpu, t=at))
+
+
+def _present(found: Tracks, node: Node, t: datetime) -> list[Gpu]:
+    """The GPUs the driver knows of; it numbers them without a gap."""
+    present = [gpu for gpu in node.gpus if not value(found, "gpu_absent", (node.name, gpu.pci), t)]
+    return [replace(gpu, index=index) for index, gpu in enumerate(present)]
 
 
 def _row(world: World, found: Tracks, node: Node, attempt: Attempt, *, gpu: Gpu, t: datetime) -> str:

@@ -32,6 +32,7 @@ SWITCH_CSV = (
     ("PortRcvErrors", "rcv_errors"),
     ("LinkDownedCounter", "link_downed"),
 )
+XMIT_WAIT = ("PortXmitWait", "xmit_wait")
 ETHTOOL = (
     "rx_packets",
     "tx_packets",
@@ -124,11 +125,13 @@ def _ethtool(world: World, node: Node, t: datetime) -> str:
 
 def _switch_csv(world: World, sink: Sink, found: Tracks, switches: dict[str, dict[int, int]]) -> None:
     path = "network/switch-ports.csv"
+    waits = any(node is None for node, _ in found.get("xmit_wait", {}))
+    counters = (*SWITCH_CSV, XMIT_WAIT) if waits else SWITCH_CSV
     sink.add(path, world.midnight, "time,switch,port,counter,value")
     for t in grid(world.midnight, after(world.midnight, DAY_S), world.profile.sampling.switch_csv_s):
         for switch, ports in switches.items():
             for port in ports:
-                for label, name in SWITCH_CSV:
+                for label, name in counters:
                     place = (None, f"{switch}:{port}")
                     count = value(found, name, place, t) + _residue(world, place, name)
                     sink.add(path, t, f"{t:%Y-%m-%dT%H:%M:%SZ},{switch},{port},{label},{count:.0f}")

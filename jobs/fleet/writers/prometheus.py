@@ -16,12 +16,14 @@ WHERE_SEEN = {
     "throttle": "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS",
     "ecc_dbe": "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
     "row_remap_pending": "DCGM_FI_DEV_ROW_REMAP_PENDING",
+    "row_remap_failure": "DCGM_FI_DEV_ROW_REMAP_FAILURE",
     "pcie_replay": "DCGM_FI_DEV_PCIE_REPLAY_COUNTER",
     "nvlink_crc": "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL",
 }
 NODE_EXPORTER = {
     "ack_timeout": "node_infiniband_local_ack_timeout_errors_total",
     "packet_seq": "node_infiniband_packet_sequence_errors_total",
+    "xmit_wait": "node_infiniband_port_transmit_wait_total",
     "link_downed": "node_infiniband_link_downed_total",
 }
 IDLE_C, BUSY_C = 34, 64
@@ -78,6 +80,8 @@ def _labels(metric: str, node: Node, gpu: Gpu, attempt: Attempt) -> dict[str, st
 
 def _gpu_points(world: World, found: Tracks, name: str, place: Place, attempt: Attempt) -> list[list[object]]:
     points: list[list[object]] = []
+    if value(found, "gpu_absent", place, attempt.start):
+        return points
     for t in grid(attempt.start, attempt.end, world.profile.sampling.metrics_s):
         scraped = after(t, -SCRAPE_FRACTION)
         if world.silent(place[0] or "", scraped) or (name != "xid" and value(found, "gpu_lost", place, scraped)):

@@ -40,6 +40,10 @@ class Sink:
         """Says that a file was last written at a later true time than its lines happened."""
         self._touched[path] = t
 
+    def paths(self) -> list[str]:
+        """The files that have records."""
+        return sorted(self._files)
+
     def lines(self, path: str) -> list[str]:
         """The records of a file in the order they are written."""
         return [text for _, _, text in sorted(self._files[path])]

@@ -18,6 +18,10 @@ CONTROLLER: dict[str, str] = {
     "ctl.preempted": "preempted JobId={job} has been {fate} to reclaim resources for JobId={by}",
     "ctl.time_limit": "Time limit exhausted for JobId={job}",
     "ctl.cancel": "_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId={job} uid {uid}",
+    "ctl.drain": "update_node: node {node} reason set to: {reason}",
+    "ctl.draining": "drain_nodes: node {node} state set to DRAIN",
+    "ctl.returned": "node_did_resp: node {node} returned to service",
+    "ctl.said": "{text}",
     "ctl.backfill": "sched/backfill: _attempt_backfill: completed testing {count}({count}) jobs, usec={usec}",
 }
 

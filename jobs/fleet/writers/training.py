@@ -5,6 +5,8 @@ from datetime import datetime
 
 from firstfault.jobs.fleet.cascade import NCCL_VERSIONS
 from firstfault.jobs.fleet.model import Attempt, Node, Occurrence, Rank
+from firstfault.jobs.fleet.writers import said as free
+from firstfault.jobs.fleet.writers.said import monotonic_fraction
 from firstfault.jobs.fleet.writers.stamps import asctime
 
 TIMEOUT = (
@@ -89,6 +91,8 @@ def _nccl(attempt: Attempt, rank: Rank, node: Node, line: Occurrence, written: d
             f"{head} NCCL INFO {call}comm {said['comm']} rank {rank.rank} nranks {said['nranks']} cudaDev "
             f"{rank.local} nvmlDev {rank.local} busId {said['bus']} commId {said['comm_id']} - Init COMPLETE"
         )
+    if line.kind == "nccl.info":
+        return f"{head} NCCL INFO {said['msg']}"
     stamp = "" if version == "2.18" else f"[{written:%Y-%m-%d %H:%M:%S}] "
     return f"\n{stamp}{head} {said['src']} NCCL WARN {said['msg']}"
 
@@ -104,20 +108,6 @@ def _torch(attempt: Attempt, rank: Rank, node: Node, line: Occurrence, written: 
     return f"[rank{rank.rank}]:[E{stamp} {source}] {said}"
 
 
-def monotonic_fraction(node: Node, true: datetime) -> int:
-    """The nine digits PyTorch's C++ logger prints: the node's uptime modulo one second, not the wall clock.
-
-    Args:
-        node: Where the process runs.
-        true: True time.
-
-    Returns:
-        Nanoseconds.
-    """
-    micros = round((true - node.booted).total_seconds() * 1e6) % 1_000_000
-    return micros * 1000 + micros * 7919 % 1000
-
-
 def _traceback(attempt: Attempt, rank: Rank, _node: Node, line: Occurrence, _written: datetime) -> str:
     frame, error = str(line.attrs["frame"]), str(line.attrs["error"])
     record = (
@@ -126,22 +116,19 @@ def _traceback(attempt: Attempt, rank: Rank, _node: Node, line: Occurrence, _wri
         f'  File "/opt/app/train.py", line 288, in main\n    {frame}(batch)\n'
         f"{error}"
     )
-    if attempt.style.torch == "2.1":
+    if attempt.style.torch == "2.1" or line.attrs.get("early"):
         return record
     return "\n".join(f"[rank{rank.rank}]: {part}" for part in record.split("\n"))
 
 
 _Family = Callable[[Attempt, Rank, Node, Occurrence, datetime], str]
-_FAMILIES: dict[str, _Family] = {"app": _app, "nccl": _nccl, "torch": _torch, "py": _traceback}
-KINDS = frozenset(
-    {
-        *_PLAIN,
-        "nccl.version",
-        "nccl.init",
-        "nccl.warn",
-        "torch.timeout",
-        "torch.status",
-        "torch.abort",
-        "py.traceback",
-    }
-)
+_FAMILIES: dict[str, _Family] = {
+    "app": _app,
+    "nccl": _nccl,
+    "torch": _torch,
+    "py": _traceback,
+    "note": free.note,
+    "raw": free.raw,
+    "java": free.java,
+    "c10d": free.c10d,
+}

@@ -12,7 +12,7 @@ from firstfault.jobs.fleet.clocks import Clock
 from firstfault.jobs.fleet.generate import build_world
 from firstfault.jobs.fleet.world import World
 from firstfault.jobs.fleet.writers import WRITERS, Sink, chrony
-from firstfault.jobs.fleet.writers.training import monotonic_fraction
+from firstfault.jobs.fleet.writers.said import monotonic_fraction
 
 NOON = datetime(2026, 11, 7, 12, tzinfo=UTC)
 
