@@ -1,69 +1,14 @@
 """Catalogues: what a code means, by whom it is said and what we chose; joined as tables, never coded."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BeforeValidator, Field
-
+from firstfault.rules.engine.catalogue_model import FAMILIES, STANCES, Entry, State
+from firstfault.rules.engine.load import ruleset_version
 from firstfault.rules.engine.vocabulary import Vocabulary
 from firstfault.rules.engine.yaml_io import Keys, Located, Problems, Strict, build, load_documents
-
-Key = Annotated[str, BeforeValidator(lambda key: str(key) if isinstance(key, int) else key), Field(min_length=1)]
-StateWord = Annotated[str, Field(pattern=r"^[A-Z][A-Z_]*$")]
-
-
-class Opinion(Strict):
-    """What one source says of a code."""
-
-    name: str
-    opinion: str
-
-
-class Entry(Strict):
-    """One code.
-
-    Attributes:
-        key: The code as events carry it.
-        also: Other spellings of the same thing.
-        meaning: In words.
-        class_: Short word that rules test.
-        role: Part that an event with this code plays.
-        category: What it would mean as an origin.
-        action: What its vendor advises.
-        sources: Who says what.
-        choice: Why role and category were chosen.
-    """
-
-    key: Key
-    also: list[str] = Field(default_factory=list)
-    meaning: str
-    class_: str = Field(alias="class", pattern=r"^[a-z][a-z0-9_]*$")
-    role: str
-    category: str
-    action: str = ""
-    sources: list[Opinion] = Field(min_length=1)
-    choice: str
-
-
-class State(Strict):
-    """One word of a scheduler.
-
-    Attributes:
-        state: The word in upper case.
-        outcome: Outcome that it claims; None for an attempt that goes on or went well.
-        is_terminal: The attempt is over.
-        is_failure: It did not succeed.
-        source: Whose word it is.
-        meaning: In words.
-    """
-
-    state: StateWord
-    outcome: str | None
-    is_terminal: bool
-    is_failure: bool
-    source: str
-    meaning: str
 
 
 class _Codes(Strict):
@@ -103,6 +48,34 @@ class Catalogues:
             for code in (entry.key, *entry.also)
         ]
 
+    def catalogue_rows(self) -> list[dict[str, Any]]:
+        """One row per catalogue, spelling of a code and opinion of a source, for analysts."""
+        return [
+            {
+                "catalogue": catalogue,
+                "code": code,
+                "key": entry.key,
+                "meaning": entry.meaning,
+                "class": entry.class_,
+                "role": entry.role,
+                "category": entry.category,
+                "action": entry.action,
+                "choice": entry.choice,
+                "is_disputed": entry.disputed,
+                "source": source.name,
+                "says": source.says,
+                "stance": STANCES[source.says],
+                "opinion": source.opinion,
+                "families": list(entry.families),
+                "since": source.since or entry.since,
+                "until": source.until or entry.until,
+            }
+            for catalogue, entries in sorted(self.codes.items())
+            for entry in entries
+            for code in (entry.key, *entry.also)
+            for source in entry.sources
+        ]
+
     def state_rows(self) -> list[dict[str, Any]]:
         """One row per scheduler state."""
         return [
@@ -133,22 +106,55 @@ def load_catalogues(folder: Path, vocabulary: Vocabulary) -> Catalogues:
     return Catalogues(codes, states)
 
 
+def catalogue_version(root: Path) -> str:
+    """Hash of the catalogues alone, made as that of the rule set.
+
+    Args:
+        root: The rules folder.
+    """
+    return ruleset_version(root / "catalogues")
+
+
 def _entries(located: Located, file: _Codes, vocabulary: Vocabulary, problems: Problems) -> list[Entry]:
     seen: set[str] = set()
     entries = []
+    if file.catalogue != located.path.stem:
+        problems.add(located, ("catalogue",), f"{file.catalogue} is not the file's name, write {located.path.stem}")
     for k, item in enumerate(file.entries):
         keys: Keys = ("entries", k)
         entry = build(Entry, located, keys, item, problems)
         if entry is None:
             continue
-        problems.add_unlisted(located, (*keys, "role"), entry.role, vocabulary.roles)
-        problems.add_unlisted(located, (*keys, "category"), entry.category, vocabulary.categories)
+        for inside, what in _findings(entry, vocabulary):
+            problems.add(located, (*keys, *inside), what)
         for code in (entry.key, *entry.also):
             if code in seen:
                 problems.add(located, (*keys, "key"), f"{code} is listed twice, keep one")
             seen.add(code)
         entries.append(entry)
     return entries
+
+
+def _findings(entry: Entry, vocabulary: Vocabulary) -> Iterator[tuple[Keys, str]]:
+    """Where an entry is wrong, and what to do."""
+    words: list[tuple[Keys, str, str, Collection[str]]] = [
+        (("role",), entry.role, "role", vocabulary.roles),
+        (("category",), entry.category, "category", vocabulary.categories),
+        *((("families", k), family, "family", FAMILIES) for k, family in enumerate(entry.families)),
+        *((("sources", k, "says"), source.says, "opinion", STANCES) for k, source in enumerate(entry.sources)),
+    ]
+    for keys, word, what, known in words:
+        if word not in known:
+            yield keys, f"{word} is no {what}, take one of {', '.join(known)}"
+    heard: set[tuple[str, str | None, str | None]] = set()
+    for k, source in enumerate(entry.sources):
+        speaks = (source.name, source.since, source.until)
+        if speaks in heard:
+            yield ("sources", k, "name"), f"{source.name} speaks twice of {entry.key}, merge its opinions"
+        heard.add(speaks)
+    if entry.disputed and not any(source.name in entry.choice for source in entry.sources):
+        said = ", ".join(f"{source.name} says {source.says}" for source in entry.sources)
+        yield ("choice",), f"sources disagree ({said}), say why and name the one that is followed or not"
 
 
 def _states(located: Located, vocabulary: Vocabulary, problems: Problems) -> list[State]:
