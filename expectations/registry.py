@@ -20,6 +20,7 @@ from firstfault.expectations import (
     raw_logs,
     raw_telemetry,
     results,
+    rules,
     runs,
     scoped_events,
     topology,
@@ -49,6 +50,7 @@ SUITES: dict[str, Suite] = {
         diagnoses,
         evidence,
         results,
+        rules,
         data_quality,
         runs,
     )

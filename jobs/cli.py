@@ -16,10 +16,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from firstfault.jobs.maintain_cli import maintain_command
+from firstfault.jobs.rules_commands import COMMANDS
 
 DONE, FAILED, USAGE, CRITICAL, BUSY = 0, 1, 2, 3, 4
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
-rules_app = typer.Typer(no_args_is_help=True, help="The rule library: list, explain, test.")
+rules_app = typer.Typer(no_args_is_help=True, help="The rule library: list, explain, new, test, lock.")
 app.add_typer(rules_app, name="rules")
 out, err = Console(), Console(stderr=True)
 
@@ -90,9 +91,9 @@ def _disk_is_full(error: BaseException | None) -> bool:
 
 def _masked(text: str) -> str:
     """A text that may quote a log line, as it may be shown."""
-    from firstfault.jobs.knowledge import load_knowledge
+    from firstfault.jobs.knowledge import load_unlocked
 
-    return load_knowledge().masking.masker(secrets.token_bytes(), "error").text(text)
+    return load_unlocked().masking.masker(secrets.token_bytes(), "error").text(text)
 
 
 _USAGE_ERRORS = {
@@ -212,36 +213,8 @@ def doctor(
 app.command("maintain")(_guarded(maintain_command))
 
 
-@rules_app.command("list")
-@_guarded
-def rules_list() -> None:
-    """List the rules with status, category and title."""
-    from firstfault.jobs.knowledge import load_knowledge
-    from firstfault.jobs.rules_cli import rules_table
-
-    out.print(rules_table(load_knowledge()))
-
-
-@rules_app.command("explain")
-@_guarded
-def rules_explain(rule: Annotated[str, typer.Argument(help="Rule id.")]) -> None:
-    """Explain one rule: what it looks for, whom it blames, what it says."""
-    from firstfault.jobs.knowledge import load_knowledge
-    from firstfault.jobs.rules_cli import explain
-
-    explain(load_knowledge(), rule, out)
-
-
-@rules_app.command("test")
-@_guarded
-def rules_test(
-    rule: Annotated[str | None, typer.Argument(help="Only this rule.")] = None, master: MasterOption = None
-) -> None:
-    """Run the inline tests of all patterns and rules, each rule through the real join plan."""
-    from firstfault.jobs.rules_cli import run_tests
-
-    if not run_tests(_settings(None, master=master), rule, out):
-        raise typer.Exit(FAILED)
+for name, command in COMMANDS.items():
+    rules_app.command(name)(_guarded(command))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """All that firstfault knows, loaded once per run and handed to Spark as small tables."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,12 @@ from pyspark.sql.types import StructType
 
 import firstfault.rules
 from firstfault.jobs.frames import local_frame
-from firstfault.rules.engine.catalogues import Catalogues, load_catalogues
+from firstfault.rules.engine.catalogues import Catalogues, catalogue_version, load_catalogues
 from firstfault.rules.engine.clock_marks import load_clock_marks
 from firstfault.rules.engine.compile import compile_rules
+from firstfault.rules.engine.crosscheck import Reason, load_crosscheck, reason_rows
 from firstfault.rules.engine.load import load_rules, ruleset_version
+from firstfault.rules.engine.lock import check_lock, files_of
 from firstfault.rules.engine.masking import MaskingRules, load_masking
 from firstfault.rules.engine.model import Rule
 from firstfault.rules.engine.patterns import PatternLibrary, load_patterns
@@ -25,6 +27,7 @@ from firstfault.rules.engine.vocabulary import Vocabulary
 from firstfault.rules.engine.windows import load_windows
 from firstfault.transforms.competition import Scoring
 from firstfault.transforms.contract import column
+from firstfault.transforms.crosscheck import REASONS
 from firstfault.transforms.event_windows import Shapes
 from firstfault.transforms.marks_in_flight import MarkKind
 from firstfault.transforms.rule_tables import TABLES
@@ -65,7 +68,14 @@ _STATES = StructType(
 
 @dataclass(frozen=True)
 class Knowledge:
-    """The loaded and validated rule set."""
+    """The loaded and validated rule set.
+
+    Attributes:
+        version: Hash of all that a verdict depends on.
+        root: The rules folder that it was read from.
+        rule_versions: Rule id -> version of its lock; 0 where the folder has no lock.
+        rule_texts: Rule id -> its file as it was when it was loaded.
+    """
 
     vocabulary: Vocabulary
     patterns: PatternLibrary
@@ -77,12 +87,18 @@ class Knowledge:
     retention: RetentionRules
     windows: Shapes
     clock_marks: tuple[MarkKind, ...]
+    crosscheck: list[Reason]
     version: str
+    catalogue_version: str
+    root: Path = RULES_ROOT
+    rule_versions: Mapping[str, int] = field(default_factory=dict)
+    rule_texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property
     def compiled(self) -> Mapping[str, list[dict[str, Any]]]:
         """Rows per rule table of the rules that take part."""
-        return compile_rules([r for r in self.rules if r.status != "deprecated"], self.vocabulary)
+        live = [r for r in self.rules if r.status != "deprecated"]
+        return compile_rules(live, self.vocabulary, self.rule_versions)
 
 
 @dataclass(frozen=True)
@@ -94,14 +110,25 @@ class KnowledgeFrames:
     states: DataFrame
     signals: DataFrame
     mark_kinds: DataFrame
+    reasons: DataFrame
     rules: Mapping[str, DataFrame]
 
 
 def load_knowledge(root: Path = RULES_ROOT) -> Knowledge:
-    """Everything below `rules/`.
+    """Everything below `rules/`, as it was locked.
 
     Raises:
         KnowledgeError: Lists every problem of every file with file and line.
+    """
+    knowledge = load_unlocked(root)
+    return replace(knowledge, rule_versions=check_lock(knowledge.rules, root))
+
+
+def load_unlocked(root: Path = RULES_ROOT) -> Knowledge:
+    """Everything below `rules/`, whatever the lock says: for those who are at work on the rules.
+
+    Raises:
+        KnowledgeError: As of `load_knowledge`, but for rules that differ from the lock.
     """
     vocabulary = Vocabulary.load(root / "vocabulary.yaml")
     return Knowledge(
@@ -115,7 +142,11 @@ def load_knowledge(root: Path = RULES_ROOT) -> Knowledge:
         retention=load_retention(root / "retention.yaml", vocabulary),
         windows=load_windows(root / "windows.yaml"),
         clock_marks=load_clock_marks(root / "clock_marks.yaml", vocabulary),
+        crosscheck=load_crosscheck(root / "crosscheck.yaml", vocabulary),
+        catalogue_version=catalogue_version(root),
         version=ruleset_version(root),
+        root=root,
+        rule_texts={name: file.read_text("utf-8", "replace") for name, file in files_of(root).items()},
     )
 
 
@@ -144,5 +175,6 @@ def knowledge_frames(spark: SparkSession, knowledge: Knowledge) -> KnowledgeFram
         states=local_frame(spark, knowledge.catalogues.state_rows(), _STATES),
         signals=local_frame(spark, [row for s in knowledge.signals for row in s.rows()], SIGNALS),
         mark_kinds=local_frame(spark, marks, _MARKS),
+        reasons=local_frame(spark, reason_rows(knowledge.crosscheck), REASONS),
         rules={name: local_frame(spark, knowledge.compiled[name], TABLES[name]) for name in TABLES},
     )

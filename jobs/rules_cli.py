@@ -1,17 +1,17 @@
-"""The rule library at the command line: list, explain, and the inline tests through the real join plan."""
+"""The inline tests of the rule library, through the real join plan."""
 
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from firstfault.jobs.frames import local_frame, materialised
-from firstfault.jobs.knowledge import Knowledge, knowledge_frames, load_knowledge
+from firstfault.jobs.knowledge import RULES_ROOT, Knowledge, knowledge_frames, load_unlocked
+from firstfault.jobs.rules_show import find_rule
 from firstfault.jobs.session import spark_session
 from firstfault.jobs.settings import Settings
 from firstfault.rules.engine.inline import InlineRows, inline_attempts
@@ -27,62 +27,21 @@ from firstfault.transforms.scoped_events import SCOPED_EVENTS
 from firstfault.transforms.topology import TOPOLOGY
 
 
-class UsageError(ValueError):
-    """No rule of that name."""
+def run_tests(settings: Settings, rule_id: str | None, console: Console, root: Path = RULES_ROOT) -> bool:
+    """Whether the inline tests of patterns, masking, chatter and rules all passed; tells each that did not.
 
-
-def rules_table(knowledge: Knowledge) -> Table:
-    """One line per rule."""
-    table = Table(
-        title=f"{len(knowledge.rules)} rules, rule set {knowledge.version}",
-        title_justify="left",
-        show_edge=False,
-    )
-    for name in ("rule", "status", "category", "anchor", "title"):
-        table.add_column(name)
-    for rule in sorted(knowledge.rules, key=lambda r: (r.category, r.id)):
-        table.add_row(rule.id, rule.status, rule.category, rule.anchor.event, rule.title)
-    return table
-
-
-def _rule(knowledge: Knowledge, rule_id: str) -> Rule:
-    found = next((r for r in knowledge.rules if r.id == rule_id), None)
-    if found is None:
-        near = [r.id for r in knowledge.rules if rule_id[:5] in r.id]
-        hint = f"; near: {', '.join(near[:5])}" if near else "; see firstfault rules list"
-        raise UsageError(f"no rule {rule_id}{hint}.")
-    return found
-
-
-def explain(knowledge: Knowledge, rule_id: str, console: Console) -> None:
-    """Prints one rule in words."""
-    rule = _rule(knowledge, rule_id)
-    rows = Table.grid(padding=(0, 2))
-    where = ", ".join(f"{k}={v}" for k, v in rule.anchor.where.items())
-    rows.add_row("starts from", Text(f"{rule.anchor.event} {where}"))
-    rows.add_row("blames", Text(f"{rule.blame.scope} from {rule.blame.source}"))
-    for kind, clauses in (("support", rule.support), ("unless", rule.unless), ("absence", rule.absence)):
-        for clause in clauses:
-            lo, hi = clause.window_s
-            needed = " (required)" if getattr(clause, "required", False) else ""
-            rows.add_row(kind, Text(f"{clause.event} {clause.relation} {lo:+g}..{hi:+g} s{needed}"))
-    rows.add_row("explains", Text(", ".join(rule.explains) or "-"))
-    rows.add_row("says", Text(rule.conclusion.en))
-    rows.add_row("do", Text(rule.action.en))
-    for trap in rule.false_positives:
-        rows.add_row("beware", Text(trap))
-    console.print(Text(f"{rule.id}: {rule.title} [{rule.category}, {rule.status}]", style="bold"))
-    console.print(rows)
-
-
-def run_tests(settings: Settings, rule_id: str | None, console: Console) -> bool:
-    """Runs the inline tests of patterns, masking, chatter and rules; whether all passed."""
+    Args:
+        settings: Of the session.
+        rule_id: Only this rule; all where None.
+        console: Where to.
+        root: The rules folder; rules under work are tested whatever its lock says.
+    """
     begun = time.monotonic()
-    knowledge = load_knowledge()
+    knowledge = load_unlocked(root)
     problems = [] if rule_id else [str(p) for p in run_pattern_tests(knowledge.patterns)]
     if not rule_id:
         problems += run_masking_tests(knowledge.masking) + run_retention_tests(knowledge.retention)
-    rules = [_rule(knowledge, rule_id)] if rule_id else knowledge.rules
+    rules = [find_rule(knowledge, rule_id)] if rule_id else knowledge.rules
     with console.status("starting Spark", spinner="dots"):
         spark = spark_session(settings)
         failures, n = rule_failures(spark, knowledge, rules)
@@ -155,4 +114,5 @@ def inline_evidence(spark: SparkSession, rows: InlineRows) -> Evidence:
         placement=local_frame(spark, rows.placement, PLACEMENT.schema).join(uids, ["cluster", "job_id", "attempt"]),
         topology=local_frame(spark, rows.topology, TOPOLOGY.schema),
         covered=coverage.groupBy("uid").agg(F.collect_set("kind").alias("kinds")),
+        occupancy=window.select("source_cluster", F.explode("nodes").alias("node"), "start", "end", "home"),
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from firstfault.rules.engine.inline_event import OTHER, InlineEvent, parse_event
+from firstfault.rules.engine.inline_event import InlineEvent, parse_event
 from firstfault.rules.engine.model import Rule, RuleTest
 from firstfault.rules.engine.vocabulary import Vocabulary
 from firstfault.transforms.hits import ENTITIES
@@ -16,6 +16,8 @@ BASE_TIME = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 BEFORE = timedelta(seconds=3600)
 AFTER = timedelta(seconds=60)
 HCA = "mlx5_0"
+APART = "~"
+"""Between a test's job and the name of another job in it."""
 
 
 @dataclass
@@ -62,16 +64,16 @@ def inline_attempts(
 
 def _add_test(rows: InlineRows, job_id: str, test: RuleTest, events: Sequence[InlineEvent]) -> None:
     """Attempt, ranks, topology and coverage of one test, and the other job where an event names it."""
-    mine = [e for e in events if not e.is_other]
+    mine = [e for e in events if e.other is None]
     named = {e.node for e in mine if e.node is not None}
     nodes = sorted(named | set(test.topology) | set(test.ranks.values()) | set(test.nodes))
     attempt = _attempt_row(job_id, job_id, nodes, mine, BASE_TIME - BEFORE)
     rows.attempts.append(attempt)
-    others = [e for e in events if e.is_other]
-    if others:
-        first = BASE_TIME + timedelta(seconds=min(e.offset_s for e in others)) - AFTER
-        their_nodes = sorted({e.node for e in others if e.node is not None})
-        rows.attempts.append(_attempt_row(f"{job_id}.{OTHER}", job_id, their_nodes, others, first))
+    for other in sorted({e.other for e in events if e.other is not None}):
+        theirs = [e for e in events if e.other == other]
+        first = BASE_TIME + timedelta(seconds=min(e.offset_s for e in theirs)) - AFTER
+        their_nodes = sorted({e.node for e in theirs if e.node is not None})
+        rows.attempts.append(_attempt_row(f"{job_id}{APART}{other}", job_id, their_nodes, theirs, first))
     ranks = {e.rank: e.node for e in mine if e.rank is not None and e.node is not None} | test.ranks
     rows.placement += [_placement_row(job_id, rank, node) for rank, node in sorted(ranks.items())]
     rows.topology += [_topology_row(job_id, node, leaf) for node, leaf in sorted(test.topology.items())]
@@ -80,7 +82,7 @@ def _add_test(rows: InlineRows, job_id: str, test: RuleTest, events: Sequence[In
 
 def _cluster(job_id: str) -> str:
     """A cluster per test, since tests share node names; the other job of a test is on the same one."""
-    return job_id.removesuffix(f".{OTHER}")
+    return job_id.partition(APART)[0]
 
 
 def _key(job_id: str) -> Row:
@@ -160,7 +162,7 @@ def _event_row(
     judged = catalogues.get((word.catalogue or "", code or ""), {})
     t = BASE_TIME + timedelta(seconds=event.offset_s)
     half = timedelta(seconds=event.half_width_s)
-    home = f"{job_id}.{OTHER}" if event.is_other else job_id
+    home = job_id if event.other is None else f"{job_id}{APART}{event.other}"
     return {
         **_key(home),
         "relation": event.relation,

@@ -2,8 +2,8 @@
 
 An event line is `<offset_s>[±<half width>] <place> <event type> [key=value ...]`. Places: `n1` a node,
 `n1/0000:3b:00` a device, `n1/mlx5_0/1` an HCA port, `sw1:1` a switch port, `n1#3` a node and rank 3, `#3` a
-rank, `-` nothing. Keys are attributes, or `count`, `role`, `class`, `relation`, `source`, or `job=other` for
-an event of another job of the same user and workload.
+rank, `-` nothing. Keys are attributes, or `count`, `role`, `class`, `relation`, `source`, or `job=other` (`other2`,
+...) for an event of another job of the same user and workload.
 """
 
 import re
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from firstfault.rules.engine.vocabulary import Vocabulary
 
-OTHER = "other"
+OTHER = re.compile(r"other\d?")
 SPECIAL = ("count", "role", "class", "relation", "source")
 _OWN = ("comm.", "train.", "app.", "proc.", "data.", "mem.", "store.", "rdzv.")
 _BY_CONTROLLER = ("sched.", "k8s.")
@@ -32,7 +32,7 @@ class InlineEvent:
         event_type: Word of the vocabulary.
         special: Values of columns that are no attributes.
         attrs: Attributes.
-        is_other: It belongs to another job of the same user and workload.
+        other: Name of the other job that it belongs to.
     """
 
     offset_s: float
@@ -44,7 +44,7 @@ class InlineEvent:
     event_type: str
     special: Mapping[str, str]
     attrs: Mapping[str, str]
-    is_other: bool
+    other: str | None
 
     @property
     def relation(self) -> str:
@@ -80,14 +80,14 @@ def parse_event(line: str, vocabulary: Vocabulary) -> InlineEvent:
         if not equals:
             raise ValueError(f"{line!r}: {word} is no key=value")
         given[key] = value.strip('"')
-    is_other = given.get("job") == OTHER and bool(given.pop("job"))
+    other = given.pop("job") if OTHER.fullmatch(given.get("job", "")) else None
     _check_keys(line, event_type, given, vocabulary)
     known = vocabulary.events[event_type].attrs
     special = {k: v for k, v in given.items() if k in SPECIAL or (k == "code" and k not in known)}
     attrs = {k: v for k, v in given.items() if k in known}
     node, device, port, rank = _place(words[1])
     half = float(offset[2] or 0)
-    return InlineEvent(float(offset[1]), half, node, device, port, rank, event_type, special, attrs, is_other)
+    return InlineEvent(float(offset[1]), half, node, device, port, rank, event_type, special, attrs, other)
 
 
 def _check_keys(line: str, event_type: str, given: Mapping[str, str], vocabulary: Vocabulary) -> None:

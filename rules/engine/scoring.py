@@ -7,8 +7,21 @@ from pydantic import Field, model_validator
 
 from firstfault.rules.engine.yaml_io import Strict, load_model
 from firstfault.transforms.competition import Scoring
+from firstfault.transforms.standing import Weights
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Points = Annotated[float, Field(ge=0, le=10)]
+
+
+class Others(Strict):
+    """Points for, or against, a candidate that other attempts give; see `transforms.standing.Weights`."""
+
+    healthy_rule: Points
+    healthy_place: Points
+    same_place: Points
+    same_code: Points
+    place_categories: list[str]
+    code_categories: list[str]
 
 
 class ScoringFile(Strict):
@@ -22,6 +35,7 @@ class ScoringFile(Strict):
         independent_bar: Points from which another finding stands on its own.
         poor_input_factor: Part of the confidence that is left when a source it rests on is poor.
         clock_fault_factor: The same for a clock that is at fault, though corrected.
+        others: What other attempts say of a candidate, as `transforms.standing.Weights`.
     """
 
     version: int
@@ -31,6 +45,7 @@ class ScoringFile(Strict):
     independent_bar: float = Field(ge=0)
     poor_input_factor: Share
     clock_fault_factor: Share
+    others: Others
 
     @model_validator(mode="after")
     def _rises(self) -> "ScoringFile":
@@ -55,4 +70,12 @@ def load_scoring(path: Path) -> Scoring:
         independent_bar=file.independent_bar,
         poor_input_factor=file.poor_input_factor,
         clock_fault_factor=file.clock_fault_factor,
+        weights=Weights(
+            healthy_rule=file.others.healthy_rule,
+            healthy_place=file.others.healthy_place,
+            same_place=file.others.same_place,
+            same_code=file.others.same_code,
+            place_categories=tuple(file.others.place_categories),
+            code_categories=tuple(file.others.code_categories),
+        ),
     )

@@ -1,5 +1,6 @@
 """Cases of the tables that carry verdicts, and of the runs that made them."""
 
+from firstfault.expectations.rules import SUITE as RULES_SUITE
 from tests.expectations.cases import Case, Group, Reference
 
 _KEY = {"cluster": "c", "job_id": "7", "attempt": 0, "day": "2026-11-20"}
@@ -150,5 +151,28 @@ RUNS = Case(
         "counts_not_negative": {"attempts": -1, "diagnosed": -2},
         "verdicts_have_attempts": {"diagnosed": 4},
         "durations_not_negative": {"durations_s": {"land": -1.0}},
+    },
+)
+
+_RULE = {
+    "rule_id": "gpu_off_bus", "ruleset_version": "0123456789ab", "version": 1, "status": "stable",
+    "category": "gpu_hardware", "title": "A GPU fell off the bus", "sha256": "ab" * 32,
+    "text": "\n".join(f"id: {name}" for name in ("gpu_off_bus", *(c.name for c in RULES_SUITE.checks))),
+}  # fmt: skip
+RULES = Case(
+    table="rules",
+    mark="rule_id",
+    good=[
+        _RULE,
+        _RULE | {"ruleset_version": "ba9876543210", "version": 0, "catalogue_version": "abcdefabcdef"},
+    ],
+    bad={
+        "ruleset_version_has_form": {"ruleset_version": "v1"},
+        "catalogue_version_has_form": {"catalogue_version": "new"},
+        "sha256_has_form": {"sha256": "abc"},
+        "version_in_range": {"version": -1},
+        "status_in_set": {"status": "removed"},
+        "category_in_vocabulary": {"category": "gremlins"},
+        "text_is_of_the_rule": {"text": "id: another"},
     },
 )

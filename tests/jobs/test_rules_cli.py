@@ -4,7 +4,8 @@ import pytest
 from rich.console import Console
 
 from firstfault.jobs.knowledge import knowledge_frames, load_knowledge
-from firstfault.jobs.rules_cli import UsageError, explain, inline_evidence, rule_failures, rules_table
+from firstfault.jobs.rules_cli import inline_evidence, rule_failures
+from firstfault.jobs.rules_show import UsageError, explain, rules_table
 from firstfault.rules.engine.inline import inline_attempts
 from firstfault.rules.engine.model import RuleTest
 from firstfault.transforms.attribution import find_candidates

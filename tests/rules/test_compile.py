@@ -44,8 +44,8 @@ def clause(event="comm.peer_closed", relation="job", window_s=(-5, 60), **given)
 def test_rows_have_the_columns_of_their_tables():
     tables = compile_rules(RULES, VOCABULARY)
     assert set(tables) == set(TABLES)
+    assert all(tables[name] for name in ("selectors", "specs", "rules", "probes", "clauses", "spec_probes", "explains"))
     for name, rows in tables.items():
-        assert rows
         assert all(set(row) == set(TABLES[name].names) for row in rows), name
 
 
@@ -64,7 +64,7 @@ def test_equal_anchors_and_clauses_are_shared():
     assert len(tables["specs"]) == 1
     assert len(tables["probes"]) == 2
     assert len(tables["spec_probes"]) == 2
-    assert len({s["selector_id"] for s in tables["selectors"]}) == 2
+    assert len({s["selector_id"] for s in tables["selectors"]}) == 3  # the steps are always one of them
     assert [c["kind"] for c in tables["clauses"]] == ["support", "support", "unless"]
     first, second, _ = tables["clauses"]
     assert first["probe_id"] == second["probe_id"]
@@ -95,7 +95,7 @@ def test_bucket_follows_the_length_of_the_window(window_s, bucket_s):
 def test_tests_become_predicates():
     where = {"delta": {"gte": 100}, "counter": {"in": ["a", "b"]}, "role": "initiating"}
     tables = compile_rules([rule("rule_a", anchor={"event": "net.port_crc", "where": where})], VOCABULARY)
-    assert tables["selectors"][0]["predicates"] == [
+    assert tables["selectors"][-1]["predicates"] == [
         {"field": "counter", "op": "one_of", "texts": ("a", "b"), "number": None},
         {"field": "delta", "op": "gte", "texts": (), "number": 100.0},
         {"field": "role", "op": "eq", "texts": ("initiating",), "number": None},
@@ -130,4 +130,49 @@ def test_specificity_counts_what_is_asked_for():
     plain = rule("rule_a")
     asking = rule("rule_b", support=[clause(required=True), clause(window_s=(0, 1))], unless=[clause()])
     assert plain.specificity == 1
-    assert asking.specificity == 1 + 2 + 1
+    assert asking.specificity == 1 + 2
+
+
+def test_a_sequence_is_its_probes_and_the_anchor_in_order():
+    steps = [{"event": "pcie.aer"}, {"anchor": True}, {"event": "sys.boot"}]
+    given = rule("rule_a", sequence=[{"steps": steps, "relation": "same_node", "window_s": [-600, 60]}])
+    tables = compile_rules([given], VOCABULARY)
+    first, second = (p["probe_id"] for p in tables["probes"])
+    assert [(c["composite"], c["step_no"], c["step_probe_id"]) for c in tables["composites"]] == [
+        ("sequence", 0, first),
+        ("sequence", 1, None),
+        ("sequence", 2, second),
+    ]
+    assert all(p["is_ordered"] for p in tables["probes"])
+    assert [c["probe_id"] for c in tables["clauses"]] == [tables["composites"][0]["probe_id"]]
+    assert {p["probe_id"] for p in tables["spec_probes"]} == {first, second, tables["clauses"][0]["probe_id"]}
+
+
+def test_a_silence_asks_before_after_and_of_the_others():
+    silence = {"event": "train.step", "relation": "same_node", "before_s": 900, "window_s": [10, 600]}
+    tables = compile_rules([rule("rule_a", silence=[silence | {"needs_coverage": "app_log"}])], VOCABULARY)
+    assert [(p["kind"], p["lo_s"], p["hi_s"]) for p in tables["probes"]] == [
+        ("node", -890, 10),
+        ("node", 10, 600),
+        ("job_other_nodes", 10, 600),
+    ]
+    assert not any(p["is_ordered"] for p in tables["probes"])
+    assert [c["composite"] for c in tables["composites"]] == ["silence"] * 3
+    assert tables["clauses"][0]["kind"] == "silence"
+
+
+def test_what_takes_an_anchor_back_makes_it_another_anchor():
+    back = {"event": "storage.nfs_ok", "relation": "attr:server", "within_s": 30}
+    anchor = {"event": "storage.nfs_stall", "suppress": [back]}
+    plain = {"event": "storage.nfs_stall"}
+    tables = compile_rules([rule("rule_a", anchor=anchor), rule("rule_b", anchor=plain)], VOCABULARY)
+    assert len(tables["specs"]) == 2
+    assert [(s["spec_id"], s["kind"], s["kind_arg"], s["within_s"]) for s in tables["suppressions"]] == [
+        (tables["rules"][0]["spec_id"], "attr", "server", 30)
+    ]
+
+
+def test_only_blames_that_compare_times_keep_by_how_much():
+    stopped = rule("rule_a", anchor={"event": "train.step"}, blame={"scope": "node", "from": "stopped", "by_s": 90})
+    tables = compile_rules([stopped, rule("rule_b", blame={"scope": "gpu", "from": "anchor.device"})], VOCABULARY)
+    assert [s["by_s"] for s in tables["specs"]] == [90, None]

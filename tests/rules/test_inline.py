@@ -136,7 +136,7 @@ def test_special_keys_override_and_quotes_keep_spaces():
 def test_an_event_of_another_job_makes_that_job():
     rows = rows_of(["0 n1/0000:3b:00 gpu.xid code=31", "-86400 n1/0000:3b:00 gpu.xid code=31 job=other"])
     mine, other = rows.attempts[:2]
-    assert other["job_id"] == f"{mine['job_id']}.other"
+    assert other["job_id"] == f"{mine['job_id']}~other"
     assert other["workload_key"] == mine["workload_key"]
     assert other["end"] < mine["start"]
     assert [e["job_id"] for e in rows.events[:2]] == [mine["job_id"], other["job_id"]]
