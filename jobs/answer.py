@@ -114,12 +114,15 @@ class Answer(_Part):
     state: str
     scheduler_state: str | None
     agrees_with_scheduler: bool | None
+    scheduler_note: str | None = None
     alternatives: list[Alternative]
     missing: list[str]
     poor_inputs: list[str] = []  # a verdict of an earlier version says nothing of it
     conclusion: str
     action: str
     rule_id: str | None
+    rule_version: int | None = None
+    catalogue_version: str | None = None
     device_serials: list[str]
     gpu_hours_lost: float | None
     ruleset_version: str

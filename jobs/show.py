@@ -63,6 +63,8 @@ def _facts(answer: Answer) -> Iterable[tuple[str, object]]:
     scheduler = answer.scheduler_state or "no record"
     agrees = {True: "agrees", False: "does not agree", None: "no word on it"}[answer.agrees_with_scheduler]
     yield "scheduler", f"{scheduler} ({agrees})"
+    if answer.scheduler_note and answer.agrees_with_scheduler is not True:
+        yield "", answer.scheduler_note
     yield "T0", _clock(answer.t0)
     inferred = ", inferred from its own logs: no scheduler record" if answer.scope_source == "inferred" else ""
     yield "window", f"{_clock(answer.start)} to {_clock(answer.end)}, {len(answer.nodes)} nodes{inferred}"
@@ -74,7 +76,9 @@ def _facts(answer: Answer) -> Iterable[tuple[str, object]]:
         yield "poor sources", "; ".join(answer.poor_inputs)
     if answer.label_category:
         yield "operator", answer.label_category
-    yield "rule", f"{answer.rule_id or '-'} of rule set {answer.ruleset_version}, {answer.state}"
+    version = f" v{answer.rule_version}" if answer.rule_version else ""
+    catalogues = f", catalogues {answer.catalogue_version}" if answer.catalogue_version else ""
+    yield "rule", f"{answer.rule_id or '-'}{version} of rule set {answer.ruleset_version}{catalogues}, {answer.state}"
 
 
 def _timeline(answer: Answer) -> Table:

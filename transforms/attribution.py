@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from firstfault.transforms.anchors import find_anchors, with_origin
+from firstfault.transforms.anchors import find_anchors
 from firstfault.transforms.candidates import evaluate
 from firstfault.transforms.columns import Cut
+from firstfault.transforms.composites import judge_composites
 from firstfault.transforms.keys import ATTEMPT_KEY, id_column
+from firstfault.transforms.origins import mounts_named, with_origin
 from firstfault.transforms.probes import BEYOND_ATTEMPT, fold, probe
 from firstfault.transforms.selection import tag, with_places
+from firstfault.transforms.step_times import STEP
 
-_AROUND = ("home", "window_from", "window_to", "source_cluster", "workload_key", "user")
+_AROUND = ("home", "start", "window_from", "window_to", "source_cluster", "workload_key", "user")
 RuleTables = Mapping[str, DataFrame]
 """One small frame per name of `rule_tables.TABLES`."""
 
@@ -36,6 +39,7 @@ class Evidence:
         placement: Ranks.
         topology: HCAs.
         covered: uid, kinds (sources delivered throughout).
+        occupancy: Who ran where: source_cluster, node, start, end, home, for all attempts of the look-back.
     """
 
     attempts: DataFrame
@@ -44,6 +48,7 @@ class Evidence:
     placement: DataFrame
     topology: DataFrame
     covered: DataFrame
+    occupancy: DataFrame
 
 
 def with_uid(df: DataFrame) -> DataFrame:
@@ -63,10 +68,14 @@ def find_candidates(evidence: Evidence, rules: RuleTables, cut: Cut = lambda df:
     owned = evidence.scoped.join(F.broadcast(attempts.select("uid", "source_cluster", "workload_key", "user")), "uid")
     scoped = with_places(owned, evidence.topology)
     tagged = cut(tag(scoped, rules["selectors"]))
-    located = with_origin(find_anchors(tagged, rules["specs"]), attempts, evidence.placement, evidence.topology)
-    anchors = cut(located.join(attempts.select("uid", *ATTEMPT_KEY, "day", *_AROUND), "uid"))
-    folds = fold(tagged, rules["probes"], beyond=False).unionByName(_folds_beyond(evidence, rules))
-    found = probe(anchors, rules["spec_probes"], rules["probes"], folds)
+    started = find_anchors(tagged, rules["specs"], rules["suppressions"])
+    located = with_origin(started, attempts, evidence.placement, evidence.topology, mounts_named(tagged))
+    around = attempts.select("uid", *ATTEMPT_KEY, "day", *_AROUND).join(_first_steps(tagged), "uid", "left")
+    anchors = cut(located.join(around, "uid"))
+    folds = fold(tagged, rules["probes"], beyond=False).unionByName(_folds_beyond(evidence, rules, cut))
+    single = cut(probe(anchors, rules["spec_probes"], rules["probes"], folds))
+    together = judge_composites(anchors, rules["spec_probes"], rules["composites"], single)
+    found = single.drop("intervals").unionByName(together)
     candidates = evaluate(anchors, rules["rules"], rules["clauses"], found, evidence.covered)
     cid = id_column(F.col("uid"), F.col("rule_id"), F.array_join("origin", "\x1f"))
     best = candidates.withColumn("cid", cid)
@@ -78,8 +87,27 @@ def find_candidates(evidence: Evidence, rules: RuleTables, cut: Cut = lambda df:
     )
 
 
-def _folds_beyond(evidence: Evidence, rules: RuleTables) -> DataFrame:
+def _first_steps(tagged: DataFrame) -> DataFrame:
+    """One row (uid, first_step) per attempt that reported a step: when it first made progress.
+
+    Every rule set tags all step reports, so the scoped events need not be read again for them.
+    """
+    return tagged.where(F.col("event_type") == STEP).groupBy("uid").agg(F.min("t").alias("first_step"))
+
+
+def _folds_beyond(evidence: Evidence, rules: RuleTables, cut: Cut) -> DataFrame:
     wanted = rules["probes"].where(F.col("kind").isin(*BEYOND_ATTEMPT)).select("selector_id").distinct()
     selectors = rules["selectors"].join(F.broadcast(wanted), "selector_id")
-    tagged = tag(with_places(evidence.beyond, evidence.topology), selectors)
-    return fold(tagged.withColumn("uid", F.lit(None).cast("string")), rules["probes"], beyond=True)
+    tagged = cut(tag(with_places(evidence.beyond, evidence.topology), selectors))
+    ran = _with_jobs(tagged, rules["probes"], evidence.occupancy)
+    return fold(ran.withColumn("uid", F.lit(None).cast("string")), rules["probes"], beyond=True)
+
+
+def _with_jobs(tagged: DataFrame, probes: DataFrame, occupancy: DataFrame) -> DataFrame:
+    """The events with `ran`: their job, or for a node's own events that are counted by job, the one that ran there."""
+    counted = F.broadcast(probes.where("distinct_by = 'job'").select("selector_id").distinct())
+    homeless = tagged.join(counted, "selector_id", "left_semi").where("home is null and node is not null")
+    there = homeless.select("event_id", "source_cluster", "node", "t").join(occupancy, ["source_cluster", "node"])
+    jobs = there.where(F.col("t").between(F.col("start"), F.col("end"))).groupBy("event_id")
+    ran = jobs.agg(F.min(occupancy["home"]).alias("_ran"))
+    return tagged.join(ran, "event_id", "left").withColumn("ran", F.coalesce("home", "_ran")).drop("_ran")

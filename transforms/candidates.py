@@ -39,13 +39,17 @@ CANDIDATES = Table(
         column("anchor_nodes", TEXTS, "nodes with the anchor's event"),
         column("event_ids", TEXTS, "anchor and supporting events, sorted"),
         column("clause_points", DOUBLE, "points from clauses"),
-        column("points", DOUBLE, "base and clauses, less penalties"),
+        column("points", DOUBLE, "base and clauses, less penalties, with what other attempts say"),
         column("base", DOUBLE, "points of the rule itself"),
-        column("cap", DOUBLE, "highest confidence of the rule"),
+        column("cap", DOUBLE, "highest confidence of the rule, lower when a doubt of it holds"),
         column("specificity", INT, "how much the rule asks for, and how much of it was found"),
         column("undecided", BOOL, "a required clause holds possibly, not certainly"),
         column("coverage", DOUBLE, "share of the attempt's symptoms that it explains and precedes"),
         column("missing", TEXTS, "sources that a clause needed and that were not delivered"),
+        column("healthy_share", DOUBLE, "share of the cluster's healthy attempts on which the rule fires as well"),
+        column("healthy_places", INT, "healthy attempts on which it blames the same origin"),
+        column("same_place", INT, "failed attempts of other workloads with this category on its nodes"),
+        column("same_code", INT, "attempts of its workload that failed in this way on other nodes"),
         column("is_winner", BOOL, "decides the diagnosis"),
         column(
             "why_lost",
@@ -58,6 +62,11 @@ CANDIDATES = Table(
     keep_days=120,
 )
 
+DOUBTED_CAP = 0.65
+"""Highest confidence of a rule whose doubt holds, or that starts from what was over before the attempt began: not sure
+enough to act on, sure enough to be told."""
+OVERCOME_PENALTY = 3.0
+"""What was over before the attempt started, and did not keep it from making steps, is hardly what ended it."""
 TEARDOWN_PENALTY = 3.0
 """A teardown event may anchor a rule, but any other explanation should win."""
 
@@ -75,7 +84,10 @@ def evaluate(
         covered: uid, kinds (array of sources delivered throughout).
     """
     started = anchors.join(F.broadcast(rules), "spec_id").where(
-        (F.col("n") >= F.col("min_count")) & ((F.col("min_nodes") <= 1) | (F.size("nodes") >= F.col("min_nodes")))
+        (F.col("n") >= F.col("min_count"))
+        & ((F.col("min_nodes") <= 1) | (F.size("nodes") >= F.col("min_nodes")))
+        & (F.size("ranks") >= F.col("min_ranks"))
+        & (F.col("n_devices") >= F.col("min_devices"))
     )
     asked = started.select("uid", "spec_id", "entity", "rule_id").join(F.broadcast(clauses), "rule_id")
     known = asked.join(found, ["uid", "spec_id", "entity", "probe_id"], "left").join(covered, "uid", "left")
@@ -85,6 +97,7 @@ def evaluate(
         F.sum("points").alias("clause_points"),
         F.sum("matched").alias("_matched"),
         F.max("undecided").alias("undecided"),
+        F.max("doubted").alias("doubted"),
         F.array_sort(F.array_distinct(F.flatten(F.collect_list("ids")))).alias("_ids"),
         F.array_sort(F.collect_set("lacks")).alias("missing"),
     )
@@ -96,35 +109,43 @@ def _judgement() -> list[Column]:
     """Per clause: does it fail the rule, how many points, which events, which source it lacked."""
     kind = F.col("kind")
     possible, certain = F.coalesce("possible", F.lit(0)), F.coalesce("certain", F.lit(0))
-    enough_nodes = F.size(F.coalesce("nodes", F.array())) >= F.col("min_nodes")
-    needs_nodes = F.col("min_nodes") > 1
-    is_possible = (possible >= F.col("min_events")) & (~needs_nodes | enough_nodes)
+    enough = F.size(F.coalesce("names", F.array())) >= F.col("min_distinct")
+    is_possible = (possible >= F.col("min_events")) & ((F.col("min_distinct") <= 1) | enough)
     is_certain = (certain >= F.col("min_events")) & is_possible
     delivered = F.array_contains(F.coalesce("kinds", F.array()), F.col("needs_coverage"))
     absent = (kind == "absence") & (possible == 0) & delivered
-    holds = F.when(kind == "absence", absent).otherwise(is_possible)
+    silent = (kind == "silence") & (possible > 0) & delivered
+    speaks = ~kind.isin("unless", "doubt")
+    holds = F.when(kind == "absence", absent).when(kind == "silence", silent).otherwise(is_possible)
     fails = F.when(kind == "unless", is_certain).when(F.col("required"), ~holds).otherwise(F.lit(False))
-    full = F.when(kind == "absence", absent).otherwise(is_certain)
-    points = F.when(kind == "unless", 0.0).when(full, F.col("weight")).when(holds, F.col("weight") / 2).otherwise(0.0)
+    full = F.when(kind == "absence", absent).when(kind == "silence", silent & (certain > 0)).otherwise(is_certain)
+    points = F.when(~speaks, 0.0).when(full, F.col("weight")).when(holds, F.col("weight") / 2).otherwise(0.0)
     return [
         F.coalesce(fails, F.lit(False)).alias("fails"),
         points.alias("points"),
-        (holds & (kind != "unless")).cast("int").alias("matched"),
+        (holds & speaks).cast("int").alias("matched"),
+        ((kind == "doubt") & is_certain).alias("doubted"),
         (F.col("required") & holds & ~full).alias("undecided"),
-        F.when(holds & (kind == "support"), F.transform("events", lambda e: e["event_id"]))
+        F.when(holds & kind.isin("support", "silence"), F.transform("events", lambda e: e["event_id"]))
         .otherwise(F.array().cast("array<string>"))
         .alias("ids"),
-        F.when((kind == "absence") & ~delivered, F.col("needs_coverage")).alias("lacks"),
+        F.when(kind.isin("absence", "silence") & ~delivered, F.col("needs_coverage")).alias("lacks"),
     ]
 
 
 def _scored_columns() -> list[Column]:
     clause_points = F.coalesce("clause_points", F.lit(0.0))
-    penalty = F.when(F.col("first.role") == "teardown", TEARDOWN_PENALTY).otherwise(0.0)
+    role = F.coalesce("role", "first.role")
+    penalty = F.when(role == "teardown", TEARDOWN_PENALTY).otherwise(0.0)
+    over = F.coalesce(F.col("last_t") < F.col("start"), F.lit(False))
+    penalty = penalty + F.when(over & F.col("first_step").isNotNull(), OVERCOME_PENALTY).otherwise(0.0)
     none = F.array().cast("array<string>")
     return [
         *(F.col(k) for k in (*ATTEMPT_KEY, "day", "uid", "rule_id", "status", "category", "outcome")),
-        *(F.col(k) for k in ("origin_scope", "origin", "origin_nodes", "base", "cap")),
+        *(F.col(k) for k in ("origin_scope", "origin", "origin_nodes", "link", "link_nodes", "base")),
+        F.when(F.coalesce("doubted", F.lit(False)) | over, F.least("cap", F.lit(DOUBTED_CAP)))
+        .otherwise(F.col("cap"))
+        .alias("cap"),
         F.col("first.t").alias("t0"),
         F.col("first.t_low").alias("t0_low"),
         F.col("first.t_high").alias("t0_high"),
@@ -134,7 +155,7 @@ def _scored_columns() -> list[Column]:
         F.col("first.clock_reference").alias("clock_reference"),
         F.col("first.node").alias("anchor_node"),
         F.col("first.event_type").alias("anchor_type"),
-        F.col("first.role").alias("anchor_role"),
+        role.alias("anchor_role"),
         F.col("first.code").alias("anchor_code"),
         F.col("first.device").alias("anchor_device"),
         F.col("n").alias("anchor_count"),

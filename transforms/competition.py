@@ -5,15 +5,18 @@ saw the teardown. Where each could explain the other and their order cannot be d
 verdict says so.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from firstfault.transforms.clock_order import Clock, common_slack_s
-from firstfault.transforms.columns import Cut, seconds
+from firstfault.transforms.columns import Cut
+from firstfault.transforms.edges import beats
+from firstfault.transforms.standing import Weights
 
 COVERAGE_WEIGHT = 2.0
+UNKNOWN = "unknown"
+"""Category of a candidate that names who, and not what."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Scoring:
         independent_bar: Points from which another unbeaten candidate is a finding of its own.
         poor_input_factor: Part of the confidence that is left when a source it rests on is poor.
         clock_fault_factor: The same for a clock that is at fault, though corrected.
+        weights: What other attempts add or take.
     """
 
     calibration: tuple[tuple[float, float], ...]
@@ -35,6 +39,7 @@ class Scoring:
     independent_bar: float
     poor_input_factor: float = 1.0
     clock_fault_factor: float = 1.0
+    weights: Weights = field(default_factory=Weights)
 
     def confidence(self, margin: Column) -> Column:
         """Share of verdicts with such a margin that were right."""
@@ -69,7 +74,10 @@ def with_coverage(candidates: DataFrame, symptoms: DataFrame, explains: DataFram
 
 
 def compete(candidates: DataFrame, explains: DataFrame, scoring: Scoring, cut: Cut = lambda df: df) -> DataFrame:
-    """The candidates with score, is_winner, why_lost, confidence of the winner, and order_certain.
+    """The candidates with score, is_winner, why_lost, margin, origin_margin, rival_origins and order_certain.
+
+    `margin` is what the winner is ahead of rivals of other categories, `origin_margin` of those of its own category
+    that name another origin: they leave no doubt of what, only of where.
 
     Args:
         candidates: With `cid`, `uid` and the columns of `with_coverage`.
@@ -94,66 +102,6 @@ def compete(candidates: DataFrame, explains: DataFrame, scoring: Scoring, cut: C
     return _with_reasons(cut(placed), edges, scoring)
 
 
-def beats(scored: DataFrame, explains: DataFrame) -> DataFrame:
-    """One row per (winner, loser) edge: certain, open_order (each could explain the other), and the reason."""
-    pairs = _side(scored, "a").join(
-        _side(scored, "b"), (F.col("a_uid") == F.col("b_uid")) & (F.col("a_cid") != F.col("b_cid"))
-    )
-    known = pairs.join(_explaining(explains, "a", "b"), ["a_rule_id", "b_anchor_type"], "left").join(
-        _explaining(explains, "b", "a"), ["b_rule_id", "a_anchor_type"], "left"
-    )
-    slack = common_slack_s(Clock(*(F.col(f"a_{c}") for c in _CLOCK)), Clock(*(F.col(f"b_{c}") for c in _CLOCK)))
-    before = seconds("a_t0_high") - slack < seconds("b_t0_low")
-    maybe = seconds("a_t0_low") <= seconds("b_t0_high") - slack
-    same_entity = (F.col("a_origin") == F.col("b_origin")) & (F.col("a_origin_scope") == F.col("b_origin_scope"))
-    finer = (same_entity & (F.col("a_specificity") > F.col("b_specificity"))) | _names_more()
-    teardown = (F.col("b_anchor_role") == "teardown") & (F.col("a_anchor_role") != "teardown")
-    a_explains, b_explains = F.col("a_b").isNotNull() & maybe, F.col("b_a").isNotNull()
-    mutual = a_explains & b_explains & ~before & ~same_entity
-    later = F.col("b_t0_high") < F.col("a_t0_low")
-    edge = known.select(
-        F.col("a_cid").alias("winner"),
-        F.col("b_cid").alias("loser"),
-        (finer | teardown | (before & a_explains)).alias("certain"),
-        (mutual & ~later & ~finer & ~teardown).alias("open_order"),
-        F.when(finer, "less_specific")
-        .when(teardown, "explained_by")
-        .when(a_explains & ~same_entity & b_explains & before, "later")
-        .when(a_explains & ~same_entity & ~later, "explained_by")
-        .alias("reason"),
-    )
-    return edge.where("reason is not null or open_order")
-
-
-_EDGE_COLUMNS = (
-    "uid", "cid", "rule_id", "category", "origin", "origin_scope", "specificity", "t0_low", "t0_high", "anchor_type",
-    "anchor_role", "anchor_clock", "clock_error_s", "clock_shared_s", "clock_reference",
-)  # fmt: skip
-_CLOCK = ("anchor_clock", "clock_error_s", "clock_shared_s", "clock_reference")
-
-
-def _names_more() -> Column:
-    """A names a part of what B names (a GPU of the node, or anything where B names nothing) for the same category."""
-    a, b = F.col("a_origin"), F.col("b_origin")
-    inside = F.forall(a, lambda name: F.exists(b, lambda whole: name.startswith(F.concat(whole, F.lit("/")))))
-    located = (F.size(a) > 0) & ((F.size(b) == 0) | inside)
-    return (F.col("a_category") == F.col("b_category")) & located
-
-
-def _side(scored: DataFrame, name: str) -> DataFrame:
-    return scored.select(*(F.col(c).alias(f"{name}_{c}") for c in _EDGE_COLUMNS))
-
-
-def _explaining(explains: DataFrame, a: str, b: str) -> DataFrame:
-    return F.broadcast(
-        explains.select(
-            F.col("rule_id").alias(f"{a}_rule_id"),
-            F.col("event_type").alias(f"{b}_anchor_type"),
-            F.lit(True).alias(f"{a}_{b}"),
-        )
-    )
-
-
 def _with_reasons(placed: DataFrame, edges: DataFrame, scoring: Scoring) -> DataFrame:
     winners = placed.where("is_winner").select(
         "uid",
@@ -162,6 +110,8 @@ def _with_reasons(placed: DataFrame, edges: DataFrame, scoring: Scoring) -> Data
         F.col("coverage").alias("_w_coverage"),
         F.col("explained").alias("_w_explained"),
         F.col("origin").alias("_w_origin"),
+        F.col("origin_nodes").alias("_w_nodes"),
+        F.col("link").alias("_w_link"),
         F.col("category").alias("_w_category"),
     )
     by_winner = edges.select(F.col("winner").alias("_w"), F.col("loser").alias("cid"), "reason", "open_order")
@@ -187,20 +137,33 @@ def _with_reasons(placed: DataFrame, edges: DataFrame, scoring: Scoring) -> Data
         .when(F.col("coverage") < F.col("_w_coverage"), "covers_less")
         .otherwise("low_points")
     )
-    # A rival that the winner explains, or that tells the same story, does not lower the margin.
-    same_story = (F.col("category") == F.col("_w_category")) & (
-        (F.col("origin") == F.col("_w_origin")) | (F.size("origin") == 0)
-    )
+    # A rival that the winner explains, or that tells the same story, does not lower the margin. A suspect of unknown
+    # category on the winner's node, or one without a name, tells the same story with less of it.
+    nodes_met = F.coalesce(F.arrays_overlap("origin_nodes", "_w_nodes"), F.lit(False))
+    one_link = F.coalesce(F.col("link") == F.col("_w_link"), F.lit(False))
+    here = F.arrays_overlap("origin", "_w_origin") | nodes_met | one_link
+    like = (F.col("category") == F.col("_w_category")) | (F.col("category") == UNKNOWN)
+    same_story = like & (here | (F.size("origin") == 0))
     rival = (
         is_other & ~independent & ~same_story & (undecided | F.col("reason").isNull()) & F.col("_certainly").isNull()
     )
+    # One of the same category doubts only where it began.
+    alike = F.col("category") == F.col("_w_category")
     attempt = Window.partitionBy("uid")
-    margin = F.col("_w_score") - F.greatest(F.max(F.when(rival, F.col("score"))).over(attempt), F.lit(0.0))
-    open_order = F.max((undecided & is_other).cast("int")).over(attempt) == 1
+
+    def ahead_of(rivals: Column) -> Column:
+        best = F.greatest(F.max(F.when(rivals, F.col("score"))).over(attempt), F.lit(0.0))
+        return F.coalesce(F.col("_w_score") - best, F.col("_w_score"))
+
+    margin = ahead_of(rival & ~alike)
+    open_order = F.max((undecided & is_other & ~alike).cast("int")).over(attempt) == 1
+    doubtful = F.flatten(F.collect_set(F.when(rival & alike, F.col("origin"))).over(attempt))
     return every.select(
         *placed.columns,
         independent.alias("is_independent"),
         why.alias("why_lost"),
-        F.coalesce(margin, F.col("_w_score")).alias("margin"),
+        margin.alias("margin"),
+        ahead_of(rival & alike).alias("origin_margin"),
+        F.array_sort(F.array_distinct(doubtful)).alias("rival_origins"),
         (~F.coalesce(open_order, F.lit(False))).alias("order_certain"),
     )

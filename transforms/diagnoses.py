@@ -6,6 +6,7 @@ from pyspark.sql.types import ArrayType, MapType, StringType
 
 from firstfault.transforms.competition import Scoring
 from firstfault.transforms.contract import Table, column
+from firstfault.transforms.crosscheck import with_crosscheck
 from firstfault.transforms.keys import ATTEMPT_KEY
 from firstfault.transforms.sentences import action, conclusion
 from firstfault.transforms.types import BOOL, DAY, DOUBLE, INT, TEXT, TEXTS, TIME, struct_of
@@ -32,12 +33,15 @@ _ANSWER = (
     column("state", TEXT, "provisional or final"),
     column("scheduler_state", TEXT, "the scheduler's own word"),
     column("agrees_with_scheduler", BOOL, "our outcome is what the scheduler's state means"),
+    column("scheduler_note", TEXT, "the scheduler's word beside ours, and why they differ"),
     column("alternatives", ArrayType(ALTERNATIVE), "what lost, and why"),
     column("missing", TEXTS, "sources that would settle or strengthen it"),
     column("poor_inputs", TEXTS, "sources it rests on that the gates found poor, and how"),
     column("conclusion", TEXT, "one or two sentences"),
     column("action", TEXT, "what to do"),
     column("rule_id", TEXT, "deciding rule"),
+    column("rule_version", INT, "version of the deciding rule's text; 0 where the rule set is not locked"),
+    column("catalogue_version", TEXT, "hash of the catalogues: what codes meant"),
     column("device_serials", TEXTS, "serial numbers of the origin devices, where known"),
     column("gpu_hours_lost", DOUBLE, "GPUs x hours since the last checkpoint, else since the start"),
 )
@@ -66,6 +70,7 @@ def build_diagnoses(
     symptoms: DataFrame,
     coverage: DataFrame,
     poor: DataFrame,
+    reasons: DataFrame,
     scoring: Scoring,
     as_of: Column,
     final_after_s: int,
@@ -74,18 +79,19 @@ def build_diagnoses(
 
     Args:
         attempts: Attempts with uid, succeeded, is_hung, said_outcome (by their own logs), ruleset_version,
-            last_checkpoint, serials (device, serial).
+            catalogue_version, last_checkpoint, serials (device, serial).
         ranked: Result of `competition.compete`.
         rules: Rows of `rule_tables.RULES`, for the sentences.
         symptoms: Result of `symptoms.first_symptoms` with `code`.
         coverage: Rows of the coverage table with uid.
         poor: Result of `data_quality.poor_inputs`.
+        reasons: Rows of `crosscheck.REASONS`.
         scoring: Parameters.
         as_of: Newest time the lake knows of; a verdict is final when it is `final_after_s` past the end.
         final_after_s: Seconds.
     """
     winner = ranked.where("is_winner").join(
-        F.broadcast(rules.select("rule_id", "conclusion_en", "action_en", "settle")), "rule_id"
+        F.broadcast(rules.select("rule_id", "rule_version", "conclusion_en", "action_en", "settle")), "rule_id"
     )
     decided = winner.join(poor, "uid", "left").withColumn("confidence", _confidence(scoring))
     rows = (
@@ -95,7 +101,9 @@ def build_diagnoses(
         .join(_undelivered(coverage), "uid", "left")
     )
     sure = F.coalesce(F.col("w.confidence") >= scoring.unknown_below, F.lit(False))
-    return DIAGNOSES.conform(rows.withColumn("_sure", sure).select(*_answer(as_of, final_after_s)))
+    located = sure & (scoring.confidence(F.col("w.origin_margin")) >= scoring.unknown_below)
+    answers = rows.withColumns({"_sure": sure, "_located": located}).select(*_answer(as_of, final_after_s))
+    return DIAGNOSES.conform(with_crosscheck(answers, reasons).drop("uid", "outcome_hint"))
 
 
 def _confidence(scoring: Scoring) -> Column:
@@ -147,8 +155,8 @@ def _undelivered(coverage: DataFrame) -> DataFrame:
 
 
 def _answer(as_of: Column, final_after_s: int) -> list[Column]:
-    sure, none = F.col("_sure"), F.array().cast("array<string>")
-    origin = F.when(sure, F.col("w.origin")).otherwise(none)
+    sure, located, none = F.col("_sure"), F.col("_located"), F.array().cast("array<string>")
+    origin = F.when(located, F.col("w.origin")).otherwise(none)
     outcome = _outcome(sure)
     missing = F.array_sort(
         F.array_distinct(
@@ -166,12 +174,12 @@ def _answer(as_of: Column, final_after_s: int) -> list[Column]:
         F.col("day"),
         outcome.alias("outcome"),
         F.when(sure, F.col("w.category")).otherwise(UNKNOWN).alias("category"),
-        F.when(sure, F.col("w.origin_scope")).alias("origin_scope"),
+        F.when(located, F.col("w.origin_scope")).alias("origin_scope"),
         origin.alias("origin"),
         F.when(sure, F.coalesce("also", F.array())).otherwise(F.array()).cast(ArrayType(ALSO)).alias("also"),
         F.array_except(
             F.array_intersect(F.coalesce("_felt", none), F.coalesce("nodes", none)),
-            F.when(sure, F.coalesce("w.origin_nodes", none)).otherwise(none),
+            F.when(located, F.coalesce("w.origin_nodes", none)).otherwise(none),
         ).alias("affected_nodes"),
         F.col("symptoms"),
         F.when(sure, F.col("w.t0")).alias("t0"),
@@ -179,13 +187,16 @@ def _answer(as_of: Column, final_after_s: int) -> list[Column]:
         F.coalesce(F.col("w.order_certain") & ~F.col("w.undecided"), F.lit(True)).alias("order_certain"),
         F.when(is_final, "final").otherwise("provisional").alias("state"),
         F.col("scheduler_state"),
-        F.when(F.col("outcome_hint").isNotNull(), outcome == F.col("outcome_hint")).alias("agrees_with_scheduler"),
         _with_doubted(sure).alias("alternatives"),
         missing.alias("missing"),
         F.coalesce("w.poor_inputs", none).alias("poor_inputs"),
         conclusion(sure, missing).alias("conclusion"),
         action(sure).alias("action"),
         F.col("w.rule_id").alias("rule_id"),
+        F.col("w.rule_version").alias("rule_version"),
+        F.col("catalogue_version"),
+        F.col("outcome_hint"),
+        F.col("uid"),
         F.coalesce(_serials(origin), none).alias("device_serials"),
         F.when(lost_h.isNotNull(), F.round(F.greatest(lost_h, F.lit(0.0)), 3)).alias("gpu_hours_lost"),
         F.col("ruleset_version"),

@@ -11,12 +11,14 @@ from firstfault.transforms.selection import relation_keys
 
 EVERYWHERE = "*"
 """Scope key of relations that look beyond the attempt."""
-ONE_NODE = ("node", "device")
+ONE_NODE = ("node", "device", "origin_node")
 """Relations whose events may share the anchor's clock."""
 BEYOND_ATTEMPT = ("cluster", "other_jobs_node", "other_jobs_device", "workload", "user")
 WIDE = -1
 """Bucket of events whose interval is wider than a bucket: they are looked at one by one, for every window."""
 KEPT_EVENTS = 5
+KEPT_INTERVALS = 64
+"""Earliest folded times of a clause that a sequence looks at."""
 MAX_SLOTS = 5000
 """Bound of the buckets that one anchor may touch, whatever its interval."""
 
@@ -31,7 +33,7 @@ def fold(tagged: DataFrame, probes: DataFrame, *, beyond: bool) -> DataFrame:
     """
     is_beyond = F.col("kind").isin(*BEYOND_ATTEMPT)
     wanted = probes.where(is_beyond if beyond else ~is_beyond)
-    kinds = F.broadcast(wanted.select("selector_id", "kind", "kind_arg", "bucket_s").distinct())
+    kinds = F.broadcast(wanted.select("selector_id", "kind", "kind_arg", "bucket_s", "distinct_by").distinct())
     keyed = tagged.join(kinds, "selector_id").withColumn(
         "key", F.explode(relation_keys(F.col("kind"), F.col("kind_arg")))
     )
@@ -47,6 +49,7 @@ def fold(tagged: DataFrame, probes: DataFrame, *, beyond: bool) -> DataFrame:
         F.coalesce("kind_arg", F.lit("")).alias("kind_arg"),
         "key",
         "bucket_s",
+        "distinct_by",
         slot.alias("bucket"),
         F.when(wide, F.col("event_id")).alias("_alone"),
         by_node.alias("fold_node"),
@@ -56,7 +59,7 @@ def fold(tagged: DataFrame, probes: DataFrame, *, beyond: bool) -> DataFrame:
     )
     return grouped.agg(
         F.sum("count").alias("n"),
-        F.array_sort(F.collect_set("node")).alias("nodes"),
+        F.array_sort(F.collect_set(_counted(beyond=beyond))).alias("names"),
         F.min(low).alias("low"),
         F.max(high).alias("high"),
         F.min(low + error).alias("near_low"),
@@ -67,8 +70,22 @@ def fold(tagged: DataFrame, probes: DataFrame, *, beyond: bool) -> DataFrame:
     ).drop("_alone")
 
 
+def _counted(*, beyond: bool) -> Column:
+    """What is counted distinctly among the events of a clause; jobs are told apart only beyond the attempt."""
+    by = F.col("distinct_by")
+    return (
+        F.when(by == "rank", F.col("rank").cast("string"))
+        .when(by == "device", F.when(F.col("device").isNotNull(), F.col("_device")))
+        .when(by == "port", F.try_element_at("_ports", F.lit(1)))
+        .when(by == "job", F.col("ran") if beyond else None)
+        .otherwise(F.col("node"))
+    )
+
+
 def probe(anchors: DataFrame, spec_probes: DataFrame, probes: DataFrame, folds: DataFrame) -> DataFrame:
-    """One row per (uid, spec_id, entity, probe_id) that found anything: records possible and certain, nodes, events.
+    """One row per (uid, spec_id, entity, probe_id) that found anything: records possible and certain, names, events.
+
+    `names` are the distinct things that its clause counts; `intervals` the single times that a sequence needs.
 
     Two times of one clock share its error, and two clocks of one reference a part of it: that does not count between
     them.
@@ -90,23 +107,34 @@ def probe(anchors: DataFrame, spec_probes: DataFrame, probes: DataFrame, folds: 
             "source_cluster",
             "workload_key",
             "user",
+            "origin_nodes",
             "first.*",
         )
         .join(F.broadcast(spec_probes.join(probes, "probe_id")), "spec_id")
-        .withColumn("key", F.explode(relation_keys(F.col("kind"), F.col("kind_arg"))))
+        .withColumn("key", F.explode(_anchor_keys()))
         .withColumn("bucket", F.explode(_slots()))
         .withColumn("scope_key", F.when(F.col("kind").isin(*BEYOND_ATTEMPT), EVERYWHERE).otherwise(F.col("uid")))
     )
-    on = ["scope_key", "selector_id", "kind", "kind_arg", "key", "bucket_s", "bucket"]
+    on = ["scope_key", "selector_id", "kind", "kind_arg", "key", "bucket_s", "distinct_by", "bucket"]
     found = needs.withColumn("kind_arg", F.coalesce("kind_arg", F.lit(""))).alias("a").join(folds.alias("f"), on)
     possible, certain = _holds()
+    interval = F.struct("f.low", "f.high", "f.near_low", "f.near_high", "f.clock")
     kept = found.where(possible & _not_excluded())
     return kept.groupBy("uid", "spec_id", "entity", "probe_id").agg(
         F.sum("f.n").alias("possible"),
         F.sum(F.when(certain, F.col("f.n")).otherwise(0)).alias("certain"),
-        F.array_distinct(F.flatten(F.collect_list("f.nodes"))).alias("nodes"),
+        F.array_distinct(F.flatten(F.collect_list("f.names"))).alias("names"),
         F.slice(F.array_sort(F.array_distinct(F.flatten(F.collect_list("f.events")))), 1, KEPT_EVENTS).alias("events"),
+        F.slice(F.array_sort(F.collect_list(F.when(F.col("is_ordered"), interval))), 1, KEPT_INTERVALS).alias(
+            "intervals"
+        ),
     )
+
+
+def _anchor_keys() -> Column:
+    """The keys of an anchor for a relation; `origin_node` looks at what the rule blames, not where it started."""
+    at_origin = F.col("kind") == "origin_node"
+    return F.when(at_origin, F.col("origin_nodes")).otherwise(relation_keys(F.col("kind"), F.col("kind_arg")))
 
 
 def _slots() -> Column:

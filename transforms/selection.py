@@ -55,7 +55,10 @@ def tag(events: DataFrame, selectors: DataFrame) -> DataFrame:
 
 
 def _holds(predicate: Column) -> Column:
-    """Whether one test holds for the event of the row; a missing attribute satisfies only `ne` and `none_of`."""
+    """Whether one test holds for the event of the row.
+
+    A missing attribute satisfies only `ne`, `none_of` and `exists: false`.
+    """
     name, texts, number = predicate["field"], predicate["texts"], predicate["number"]
     value = F.coalesce(F.col("attrs")[name], *(F.when(name == c, F.col(c).cast("string")) for c in _COLUMN_FIELDS))
     as_number = value.try_cast("double")
@@ -71,6 +74,7 @@ def _holds(predicate: Column) -> Column:
         .when(predicate["op"] == "prefix", value.startswith(text))
         .when(predicate["op"] == "contains", value.contains(text))
         .when(predicate["op"].isin("ne", "none_of"), ~F.exists(texts, equal))
+        .when(predicate["op"] == "exists", (value.isNotNull()) == (text == "true"))
     )
     return F.coalesce(outcome, F.lit(False))
 
@@ -80,7 +84,7 @@ def relation_keys(kind: Column, kind_arg: Column) -> Column:
     device = F.when(F.col("device").isNotNull(), F.col("_device"))
     return (
         F.when(kind == "device", _one(device))
-        .when(kind == "node", _one(F.col("node")))
+        .when(kind.isin("node", "origin_node"), _one(F.col("node")))
         .when(kind == "other_jobs_device", _here(device))
         .when(kind == "other_jobs_node", _here(F.col("node")))
         .when(kind == "cluster", _one(F.col("source_cluster")))

@@ -7,6 +7,8 @@ _NOTHING_SHOWN = (
     " Every expected source was delivered and none shows a fault; a stack or Flight Recorder dump of the ranks, or the "
     "application's own error output, would settle it."
 )
+MAX_NAMED = 4
+"""Names listed where it cannot be told which of them it was."""
 _SETTLE = "Collect the missing sources for this attempt and run the night again; its verdict re-opens by itself."
 
 
@@ -41,7 +43,11 @@ def action(sure: Column) -> Column:
 
 def _fill(template: Column) -> Column:
     """The sentence with its placeholders filled in."""
-    origin = F.when(F.size("w.origin") > 0, F.array_join("w.origin", ", ")).otherwise("the job")
+    several = F.array_sort(F.array_union("w.origin", "w.rival_origins"))
+    more = F.when(F.size(several) > MAX_NAMED, F.lit(", ...")).otherwise("")
+    one_of = F.concat(F.lit("one of "), F.array_join(F.slice(several, 1, MAX_NAMED), ", "), more)
+    doubtful = ~F.col("_located") & (F.size("w.rival_origins") > 0)
+    origin = F.when(doubtful, one_of).when(F.size("w.origin") > 0, F.array_join("w.origin", ", ")).otherwise("the job")
     values = {
         "{origin}": origin,
         "{node}": F.coalesce("w.anchor_node", F.lit("an unnamed node")),

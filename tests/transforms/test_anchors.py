@@ -3,10 +3,11 @@
 import pytest
 from pyspark.sql import functions as F
 
-from firstfault.transforms.anchors import find_anchors, with_origin
+from firstfault.transforms.anchors import find_anchors
 from firstfault.transforms.attempts import ATTEMPTS
+from firstfault.transforms.origins import mounts_named, with_origin
 from firstfault.transforms.placement import PLACEMENT
-from firstfault.transforms.rule_tables import SPECS
+from firstfault.transforms.rule_tables import SPECS, SUPPRESSIONS
 from firstfault.transforms.selection import with_places
 from firstfault.transforms.topology import TOPOLOGY
 from tests.frames import collected, frame, pick, scoped
@@ -39,11 +40,25 @@ EVENTS = {
         {"t": "03:00:03", "node": "n1"},
     ],
     "ports": [{"t": "03:00:00", "port": "sw1:1"}, {"t": "03:00:00", "node": "n1"}],
+    "a leaf port": [{"t": "03:00:00", "port": "sw1:n1"}],
     "ranks": [{"t": "03:00:00", "rank": 3, "node": "n2"}, {"t": "03:00:01", "rank": None, "node": "n1"}],
     "file systems": [
         {"t": "03:00:00", "node": "n1", "attrs": {"fs": "/scratch"}},
         {"t": "03:00:01", "node": "n2", "attrs": {"fs": "/scratch"}},
         {"t": "03:00:02", "node": "n2", "attrs": {"other": "/home"}},
+    ],
+    "a server and the mount lost with it": [
+        {"t": "03:00:00", "node": "n1", "attrs": {"server": "nas1"}, "event_type": "storage.nfs_stall"},
+        {"t": "03:00:09", "attrs": {"path": "/data/x"}, "event_type": "storage.write_error", "relation": "own"},
+    ],
+    "a server and two mounts": [
+        {"t": "03:00:00", "node": "n1", "attrs": {"server": "nas1"}, "event_type": "storage.nfs_stall"},
+        {"t": "03:00:09", "attrs": {"path": "/data/x"}, "event_type": "storage.write_error", "relation": "own"},
+        {"t": "03:00:09", "attrs": {"path": "/home/x"}, "event_type": "storage.write_error", "relation": "own"},
+    ],
+    "a server and a node's mount": [
+        {"t": "03:00:00", "node": "n1", "attrs": {"server": "nas1"}, "event_type": "storage.nfs_stall"},
+        {"t": "03:00:09", "attrs": {"mount": "/var"}, "event_type": "storage.usage", "relation": "node"},
     ],
     "one is silent": [{"t": "03:00:00", "rank": r, "node": f"n{1 + r // 2}"} for r in (0, 1, 2)],
     "half are silent": [{"t": "03:00:00", "rank": r, "node": "n1"} for r in (0, 1)],
@@ -82,7 +97,8 @@ EVENTS = {
     ],
 }
 ASKED = {
-    "devices": ("device", "node"), "intervals": ("node",), "ports": ("port",), "ranks": ("rank",),
+    "devices": ("device", "node"), "intervals": ("node",), "ports": ("port",), "a leaf port": ("port",),
+    "ranks": ("rank",),
     "file systems": ("attr", "job", "filesystem"), "one is silent": ("silent", "silent node"),
     **{name: ("silent",) for name in EVENTS if "silent" in name and name != "one is silent"},
     "nobody says its rank": ("silent",),
@@ -90,6 +106,7 @@ ASKED = {
     **{name: ("switch",) for name in EVENTS if "switch" in name or name == "one node"},
     "everywhere": ("device", "node", "port", "rank", "attr", "switch", "job"),
     "one of them alone": ("node",),
+    **{name: ("filesystem",) for name in EVENTS if "a server and" in name},
 }  # fmt: skip
 
 
@@ -114,11 +131,12 @@ def found(spark):
     tagged = with_places(scoped(spark, events), topology)
     chosen = F.create_map(*(F.lit(x) for s, n in NUMBER.items() for x in (s, n)))
     tagged = tagged.withColumn("selector_id", chosen[F.element_at(F.split("uid", ": "), -1)])
-    anchors = find_anchors(tagged, frame(spark, SPECS, specs))
+    anchors = find_anchors(tagged, frame(spark, SPECS, specs), frame(spark, SUPPRESSIONS, []))
     by_job = lambda df: df.withColumn("uid", F.col("job_id"))  # noqa: E731
     located = with_origin(
-        anchors, by_job(frame(spark, ATTEMPTS, attempts)), by_job(frame(spark, PLACEMENT, placement)), topology
-    )
+        anchors, by_job(frame(spark, ATTEMPTS, attempts)), by_job(frame(spark, PLACEMENT, placement)), topology,
+        mounts_named(tagged),
+    )  # fmt: skip
     return collected(located.select("*", F.col("first.event_id").alias("first_id"), F.col("first.t").alias("t")))
 
 
@@ -210,3 +228,18 @@ def test_what_rises_everywhere_still_speaks_of_what_all_share(found, blame, orig
 
 def test_a_place_that_rises_alone_is_accused_beside_those_that_rise_everywhere(found):
     assert of(found, "one of them alone: node", "origin") == [(["n2"],), (["n3"],)]
+
+
+def test_a_file_server_is_named_by_the_one_mount_that_the_job_lost_with_it(found):
+    names = {name: [r[0] for r in of(found, f"{name}: filesystem", "origin")] for name in ASKED if "a server" in name}
+    assert ["/data", "nas1"] in names["a server and the mount lost with it"]
+    assert ["nas1"] in names["a server and two mounts"]
+    assert ["nas1"] in names["a server and a node's mount"]
+
+
+def test_a_port_names_its_link_and_the_nodes_behind_it(found):
+    assert of(found, "ports: port", "origin", "link", "link_nodes") == [
+        (["n1"], None, None),
+        (["sw1:1"], None, None),
+    ]
+    assert ("sw1:n1", ["n1"]) in of(found, "a leaf port: port", "link", "link_nodes")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from firstfault.transforms.candidates import evaluate
+from firstfault.transforms.candidates import DOUBTED_CAP, evaluate
 from firstfault.transforms.rule_tables import CLAUSES, RULES
 from tests.frames import collected, frame
 
@@ -13,25 +13,26 @@ FIRST = (
 ANCHORS = (
     "uid string, spec_id int, entity string, cluster string, job_id string, attempt int, day date, origin_scope string,"
     "origin array<string>, origin_nodes array<string>, n bigint, nodes array<string>, event_ids array<string>,"
-    f"first {FIRST}"
+    f"ranks array<int>, n_devices int, link string, link_nodes array<string>, "
+    f"last_t timestamp, start timestamp, first_step timestamp, first {FIRST}"
 )
 FOUND = (
-    "uid string, spec_id int, entity string, probe_id int, possible bigint, certain bigint, nodes array<string>,"
+    "uid string, spec_id int, entity string, probe_id int, possible bigint, certain bigint, names array<string>,"
     "events array<struct<t:timestamp,event_id:string>>"
 )
 
 
 def clause(kind="support", **given) -> dict:
-    plain = {"kind": kind, "min_events": 1, "min_nodes": 1, "required": False, "weight": 0.0}
-    if kind == "absence":
+    plain = {"kind": kind, "min_events": 1, "min_distinct": 1, "required": False, "weight": 0.0}
+    if kind in {"absence", "silence"}:
         plain["needs_coverage"] = "app_log"
     return plain | given
 
 
-def hit(possible=1, certain=None, nodes=("n1",), events=("s1",)) -> dict:
+def hit(possible=1, certain=None, names=("n1",), events=("s1",)) -> dict:
     """What a probe found."""
     return {
-        "possible": possible, "certain": possible if certain is None else certain, "nodes": list(nodes),
+        "possible": possible, "certain": possible if certain is None else certain, "names": list(names),
         "events": [{"t": "03:00:01", "event_id": e} for e in events],
     }  # fmt: skip
 
@@ -39,6 +40,8 @@ def hit(possible=1, certain=None, nodes=("n1",), events=("s1",)) -> dict:
 MUST = clause(required=True, weight=2.0)
 UNLESS = clause("unless")
 ABSENT = clause("absence", weight=1.0)
+OVER = {"last_t": "02:50:00", "start": "03:00:00"}
+SILENT = clause("silence", weight=1.0, required=True)
 MUST_BE_ABSENT = clause("absence", weight=1.0, required=True)
 # name: (anchor, rule, [(clause, what its probe found)], sources delivered)
 CASES = {
@@ -52,8 +55,8 @@ CASES = {
     "enough records": ({}, {}, [(clause(weight=2.0, min_events=3, required=True), hit(3))], ()),
     "too few records": ({}, {}, [(clause(weight=2.0, min_events=3, required=True), hit(2))], ()),
     "too few certain records": ({}, {}, [(clause(weight=2.0, min_events=3, required=True), hit(4, 2))], ()),
-    "enough nodes": ({}, {}, [(clause(weight=2.0, min_nodes=2, required=True), hit(2, nodes=("n1", "n2")))], ()),
-    "too few nodes": ({}, {}, [(clause(weight=2.0, min_nodes=2, required=True), hit(9))], ()),
+    "enough nodes": ({}, {}, [(clause(weight=2.0, min_distinct=2, required=True), hit(2, names=("n1", "n2")))], ()),
+    "too few nodes": ({}, {}, [(clause(weight=2.0, min_distinct=2, required=True), hit(9))], ()),
     "unless, certain": ({}, {}, [(UNLESS, hit())], ()),
     "unless, possible": ({}, {}, [(UNLESS, hit(1, 0))], ()),
     "unless, not found": ({}, {}, [(UNLESS, None)], ()),
@@ -70,6 +73,21 @@ CASES = {
     "enough anchors": ({"n": 5}, {"min_count": 5}, [], ()),
     "too few anchors": ({"n": 4}, {"min_count": 5}, [], ()),
     "anchors on enough nodes": ({"nodes": ["n1", "n2"]}, {"min_nodes": 2}, [], ()),
+    "anchors of enough ranks": ({"ranks": [0, 1]}, {"min_ranks": 2}, [], ()),
+    "anchors of too few ranks": ({"ranks": [0], "n": 9}, {"min_ranks": 2}, [], ()),
+    "anchors on enough devices": ({"n_devices": 2}, {"min_devices": 2}, [], ()),
+    "anchors on too few devices": ({"n_devices": 1, "n": 9}, {"min_devices": 2}, [], ()),
+    "teardown by the rule's word": ({}, {"role": "teardown"}, [], ()),
+    "over before the start, steps since": (OVER | {"first_step": "03:05:00"}, {}, [], ()),
+    "over before the start, no steps": (OVER, {}, [], ()),
+    "begun before the start, still there": (OVER | {"first_step": "03:05:00", "last_t": "03:04:00"}, {}, [], ()),
+    "doubted": ({}, {}, [(clause("doubt"), hit())], ()),
+    "possibly doubted": ({}, {}, [(clause("doubt"), hit(1, 0))], ()),
+    "not doubted": ({}, {}, [(clause("doubt"), None)], ()),
+    "silent": ({}, {}, [(SILENT, hit())], ("app_log",)),
+    "possibly silent": ({}, {}, [(SILENT, hit(1, 0))], ("app_log",)),
+    "silent, not covered": ({}, {}, [(SILENT, hit())], ()),
+    "not silent": ({}, {}, [(SILENT, None)], ("app_log",)),
     "anchors on too few nodes": ({"nodes": ["n1"], "n": 9}, {"min_nodes": 2}, [], ()),
 }  # fmt: skip
 
@@ -83,11 +101,12 @@ def candidates(spark):
         first = {"t": "03:00:00", "event_type": "gpu.xid", "node": "n1", "role": "initiating", "code": "79"}
         plain = {
             "cluster": "c", "job_id": name, "attempt": 0, "origin_scope": "node", "origin": ["n1"],
-            "origin_nodes": ["n1"], "n": 1, "nodes": ["n1"], "event_ids": ["a"],
+            "origin_nodes": ["n1"], "n": 1, "nodes": ["n1"], "ranks": [], "n_devices": 0, "event_ids": ["a"],
         }  # fmt: skip
         anchors.append(key | plain | anchor | {"first": first | anchor.get("first", {})})
         rules.append(
-            {"rule_id": f"r{number}", "spec_id": number, "min_count": 1, "min_nodes": 1, "base": 2.0, "cap": 0.9,
+            {"rule_id": f"r{number}", "spec_id": number, "min_count": 1, "min_nodes": 1, "min_ranks": 0,
+             "min_devices": 0, "base": 2.0, "cap": 0.9,
              "specificity": 1, "category": "gpu_hardware"} | rule
         )  # fmt: skip
         for n, (asked_clause, result) in enumerate(asked):
@@ -168,9 +187,47 @@ def test_clauses_add_up_and_name_the_events_they_rest_on(candidates):
     assert row["specificity"] == 1 + 3
 
 
+def test_a_silence_counts_only_where_the_source_was_delivered(candidates):
+    assert points(candidates, "silent") == 3.0
+    assert points(candidates, "possibly silent") == 2.5
+    assert "silent, not covered" not in candidates
+    assert "not silent" not in candidates
+
+
+def test_a_rule_may_know_the_part_of_its_anchor_better(candidates):
+    assert points(candidates, "teardown by the rule's word") == points(candidates, "teardown")
+    assert candidates["teardown by the rule's word"]["anchor_role"] == "teardown"
+
+
+def test_what_was_over_before_the_attempt_started_and_did_not_stop_its_steps_weighs_less(candidates):
+    assert points(candidates, "over before the start, steps since") == 2.0 - 3.0
+    assert points(candidates, "over before the start, no steps") == 2.0
+    assert points(candidates, "begun before the start, still there") == 2.0
+    caps = {name: candidates[name]["cap"] for name in candidates if "before the start" in name}
+    assert caps == {
+        "over before the start, steps since": DOUBTED_CAP,
+        "over before the start, no steps": DOUBTED_CAP,
+        "begun before the start, still there": 0.9,
+    }
+
+
+def test_a_doubt_that_is_certain_takes_no_points_and_caps_the_confidence(candidates):
+    caps = {name: candidates[name]["cap"] for name in ("doubted", "possibly doubted", "not doubted")}
+    assert caps == {"doubted": DOUBTED_CAP, "possibly doubted": 0.9, "not doubted": 0.9}
+    assert {points(candidates, name) for name in caps} == {2.0}
+
+
+def test_anchors_may_need_several_ranks_or_devices(candidates):
+    assert "anchors of enough ranks" in candidates
+    assert "anchors of too few ranks" not in candidates
+    assert "anchors on enough devices" in candidates
+    assert "anchors on too few devices" not in candidates
+
+
 def test_a_teardown_anchor_costs_points(candidates):
     assert points(candidates, "teardown") == -1.0
 
 
 def test_an_anchor_may_need_several_records_or_nodes(candidates):
-    assert {n for n in CASES if "anchors" in n} & set(candidates) == {"enough anchors", "anchors on enough nodes"}
+    assert {"enough anchors", "anchors on enough nodes"} <= set(candidates)
+    assert not {"too few anchors", "anchors on too few nodes"} & set(candidates)

@@ -23,6 +23,8 @@ SCHEMA = type(CANDIDATES.schema)(
         column("uid", TEXT, "attempt"),
         column("cid", TEXT, "candidate"),
         column("explained", TEXTS, "symptoms"),
+        column("link", TEXT, "link"),
+        column("link_nodes", TEXTS, "nodes behind it"),
     ]
 )
 EXPLAINED = {
@@ -106,6 +108,45 @@ CASES = {
         explanation("killed", "proc.killed", "03:00:00", points=4.0, coverage=1.0),
         explanation("end", "sched.end", "03:00:00", node="n2", points=5.9),
     ],
+    "a switch port and the nodes behind it": [
+        explanation("link", "switch.port_down", "03:00:02", origin=["sw1:1"], origin_scope="port", category="net",
+                    link="sw1:1", link_nodes=["n1", "n2"]),
+        explanation("link_or_xid", "net.link_down", "03:00:00", points=9.0, category="net", node="n1"),
+        explanation("comm", "net.link_down", "03:00:00", points=9.0, category="net", node="n2"),
+    ],
+    "a switch port and a node elsewhere": [
+        explanation("link", "switch.port_down", "03:00:02", origin=["sw1:1"], origin_scope="port", category="net",
+                    link="sw1:1", link_nodes=["n1", "n2"]),
+        explanation("comm", "net.link_down", "03:00:00", points=9.0, category="net", node="n7"),
+    ],
+    "two ends of one link": [
+        explanation("link_or_xid", "net.port_flap", "03:00:00", "03:00:10", origin=["n1/h/1"], origin_scope="port",
+                    category="net", link="sw1:1", link_nodes=["n1", "n2"], points=5.0),
+        explanation("xid_or_link", "net.link_down", "03:00:05", "03:00:15", origin=["sw1:1"], origin_scope="port",
+                    category="net", link="sw1:1", link_nodes=["n1", "n2"], points=4.0),
+    ],
+    "a suspect of unknown cause on the winner's node": [
+        XID | {"origin_nodes": ["n1"]},
+        explanation("end", "x.y", "03:00:00", origin=["rank-3"], origin_scope="rank", origin_nodes=["n1"], points=3.9,
+                    category="unknown"),
+    ],
+    "a suspect of unknown cause elsewhere": [
+        XID | {"origin_nodes": ["n1"]},
+        explanation("end", "x.y", "03:00:00", origin=["rank-9"], origin_scope="rank", origin_nodes=["n2"], points=3.9,
+                    category="unknown"),
+    ],
+    "two of one kind at once": [
+        explanation("xid_or_link", "gpu.xid", "03:00:00", "03:00:10", points=5.0, category="x"),
+        explanation("link_or_xid", "net.link_down", "03:00:05", "03:00:15", node="n2", category="x"),
+    ],
+    "same place and kind, more points": [
+        explanation("comm", "comm.timeout", "03:00:00", specificity=1, points=5.0, category="x"),
+        explanation("link", "net.link_down", "03:00:00", specificity=4, points=3.0, category="x"),
+    ],
+    "same place, began before": [
+        explanation("xid", "gpu.xid", "03:00:00", specificity=1, points=4.0),
+        explanation("comm", "comm.timeout", "03:00:30", specificity=9, points=9.0),
+    ],
     "alone": [XID],
 }  # fmt: skip
 
@@ -156,6 +197,39 @@ def test_when_each_could_explain_the_other_the_first_wins(judged):
 def test_of_one_place_the_more_specific_wins(judged):
     assert verdict(judged, "same place, more specific") == ("comm", {"link": "less_specific"}, True)
     assert verdict(judged, "a GPU of the node, same category") == ("xid", {"killed": "less_specific"}, True)
+
+
+def test_a_port_names_more_than_the_nodes_it_serves(judged):
+    served = {"link_or_xid": "less_specific", "comm": "less_specific"}
+    assert verdict(judged, "a switch port and the nodes behind it") == ("link", served, True)
+    assert verdict(judged, "a switch port and a node elsewhere")[0] == "comm"
+
+
+def test_of_two_ends_of_one_link_the_one_with_more_evidence_is_named_and_neither_doubts_the_other(judged):
+    assert verdict(judged, "two ends of one link") == ("link_or_xid", {"xid_or_link": "less_specific"}, True)
+
+
+def test_a_suspect_of_unknown_cause_is_no_rival_on_the_same_node(judged):
+    here, elsewhere = (
+        judged[f"a suspect of unknown cause {x}"]["xid"]["margin"] for x in ("on the winner's node", "elsewhere")
+    )
+    assert (here, round(elsewhere, 3)) == (4.0, 0.1)
+
+
+def test_of_one_place_and_kind_the_one_with_more_evidence_wins(judged):
+    assert verdict(judged, "same place and kind, more points") == ("comm", {"link": "less_specific"}, True)
+
+
+def test_asking_for_more_does_not_undo_what_began_it(judged):
+    assert verdict(judged, "same place, began before") == ("xid", {"comm": "explained_by"}, True)
+
+
+def test_two_of_one_kind_leave_no_doubt_of_what_only_of_where(judged):
+    rule, _, order_certain = verdict(judged, "two of one kind at once")
+    row = judged["two of one kind at once"][rule]
+    assert (order_certain, row["margin"], row["origin_margin"], row["rival_origins"]) == (True, 5.0, 1.0, ["n2"])
+    alone = judged["alone"]["xid"]
+    assert (alone["margin"], alone["origin_margin"], alone["rival_origins"]) == (4.0, 4.0, [])
 
 
 def test_a_teardown_wins_only_alone(judged):

@@ -5,6 +5,7 @@ from pyspark.sql import functions as F
 
 from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.coverage import COVERAGE
+from firstfault.transforms.crosscheck import REASONS
 from firstfault.transforms.diagnoses import EXPECTED_SOURCES, build_diagnoses
 from firstfault.transforms.rule_tables import RULES
 from tests.frames import collected, frame, moment
@@ -13,6 +14,7 @@ from tests.transforms.test_competition import SCORING
 RANKED = (
     "uid string, rule_id string, category string, outcome string, origin_scope string, origin array<string>,"
     "origin_nodes array<string>, t0 timestamp, points double, coverage double, score double, margin double, cap double,"
+    "origin_margin double, rival_origins array<string>,"
     "undecided boolean, missing array<string>, order_certain boolean, is_winner boolean, is_independent boolean,"
     "why_lost string, anchor_node string, anchor_device string, anchor_code string, anchor_count bigint,"
     "anchor_nodes array<string>, anchor_type string"
@@ -20,7 +22,13 @@ RANKED = (
 SYMPTOMS = "uid string, node string, event_type string, code string, n bigint"
 SENTENCE = "Xid {code} on {device} of {node}: {origin}, {count} times on {nodes} nodes ({event})."
 TEXTS = [
-    {"rule_id": "xid", "conclusion_en": SENTENCE, "action_en": "Drain {node}.", "settle": "dcgmi diag of the node"},
+    {
+        "rule_id": "xid",
+        "rule_version": 3,
+        "conclusion_en": SENTENCE,
+        "action_en": "Drain {node}.",
+        "settle": "dcgmi diag of the node",
+    },
     {"rule_id": "job", "conclusion_en": "{origin} failed.", "action_en": "Look at {origin} and {device}."},
 ]
 
@@ -28,7 +36,8 @@ TEXTS = [
 def candidate(rule="xid", **given) -> dict:
     return {
         "rule_id": rule, "category": f"of {rule}", "origin_scope": "gpu", "origin": ["n1/0000:3b:00"],
-        "origin_nodes": ["n1"], "t0": "03:00:00", "score": 6.0, "margin": 6.0, "cap": 1.0, "undecided": False,
+        "origin_nodes": ["n1"], "t0": "03:00:00", "score": 6.0, "margin": 6.0,
+        "origin_margin": 6.0, "rival_origins": [], "cap": 1.0, "undecided": False,
         "missing": [], "order_certain": True, "is_winner": True, "is_independent": False, "anchor_node": "n1",
         "anchor_device": "0000:3b:00", "anchor_code": "79", "anchor_count": 2, "anchor_nodes": ["n1"],
         "anchor_type": "gpu.xid",
@@ -59,6 +68,7 @@ CASES = {
     "nothing found": (FAILED, []),
     "without a name": (FAILED, [candidate("job", origin=[], origin_scope="job", origin_nodes=[], anchor_device=None,
                                           anchor_node=None, anchor_code=None)]),
+    "two of its kind": (FAILED, [candidate(origin_margin=0.2, rival_origins=["n2/0000:5d:00"])]),
     "two findings": (FAILED, [candidate(), lost("job", None, is_independent=True, origin=["n9"], t0="03:00:07")]),
     "rule knows better": (TIMEOUT, [candidate(outcome="hung")]),
     "rule not sure": (TIMEOUT, [candidate(outcome="hung", margin=0.0)]),
@@ -78,6 +88,7 @@ CASES = {
 }  # fmt: skip
 
 
+WHY = [{"reason_no": 0, "says": "timeout", "outcome": "hung", "category": [], "why": "it stood still before"}]
 POOR = [
     {"uid": "on poor input", "poor_inputs": ["kernel of n1: silent for 2400 s"], "poor_factor": 0.8},
     {"uid": "hardly sure on poor input", "poor_inputs": ["kernel: late"], "poor_factor": 0.8},
@@ -92,7 +103,7 @@ def verdicts(spark):
             {
                 "uid": name, "cluster": "c", "job_id": name, "attempt": 0, "day": "2026-11-20", "start": "03:00:00",
                 "end": "03:30:00", "nodes": ["n1", "n2", "n3"], "gpus": 8, "succeeded": False, "is_hung": False,
-                "ruleset_version": "v1", "serials": SERIALS, "scope_source": "scheduler",
+                "ruleset_version": "v1", "catalogue_version": "c1", "serials": SERIALS, "scope_source": "scheduler",
             } | attempt
         )  # fmt: skip
         attempts[-1]["scheduler_state"] = attempts[-1].pop("state")
@@ -109,7 +120,8 @@ def verdicts(spark):
             coverage += [{"uid": name, "kind": k} for k in seen]
     kept = [f for f in ATTEMPTS.fields if f.name != "state"]
     more = type(ATTEMPTS.schema).fromDDL(
-        "uid string, succeeded boolean, is_hung boolean, ruleset_version string, last_checkpoint timestamp,"
+        "uid string, succeeded boolean, is_hung boolean, ruleset_version string, catalogue_version string,"
+        "last_checkpoint timestamp,"
         "serials array<struct<device:string,serial:string>>, scheduler_state string, said_outcome string"
     )
     by_uid = type(ATTEMPTS.schema)([*COVERAGE.schema.fields, more["uid"]])
@@ -120,6 +132,7 @@ def verdicts(spark):
         frame(spark, SYMPTOMS, symptoms),
         frame(spark, by_uid, coverage),
         frame(spark, "uid string, poor_inputs array<string>, poor_factor double", POOR),
+        frame(spark, REASONS, WHY),
         SCORING,
         F.lit(moment("14:00:00")),
         6 * 3600,
@@ -248,3 +261,21 @@ def test_lost_hours_count_from_the_last_checkpoint_else_from_the_start(verdicts)
 
 def test_lost_hours_are_not_nothing_when_they_are_not_known(verdicts):
     assert [verdicts[n]["gpu_hours_lost"] for n in ("hung", "GPUs unknown")] == [None, None]
+
+
+def test_a_verdict_names_the_text_of_its_rule_and_the_catalogues_it_was_read_with(verdicts):
+    assert said(verdicts, "sure", "rule_version", "ruleset_version", "catalogue_version") == (3, "v1", "c1")
+    assert said(verdicts, "nothing found", "rule_version", "catalogue_version") == (None, "c1")
+
+
+def test_a_difference_from_the_scheduler_is_explained(verdicts):
+    (note,) = said(verdicts, "rule knows better", "scheduler_note")
+    assert note == "The scheduler says TIMEOUT (timeout); we say hung: it stood still before."
+    assert said(verdicts, "no scheduler", "scheduler_note") == (None,)
+
+
+def test_what_may_have_begun_at_either_of_two_is_known_by_kind_and_not_by_place(verdicts):
+    columns = ("category", "origin_scope", "origin", "confidence", "affected_nodes", "device_serials")
+    assert said(verdicts, "two of its kind", *columns) == ("of xid", None, [], 0.95, ["n1", "n2", "n3"], [])
+    (sentence,) = said(verdicts, "two of its kind", "conclusion")
+    assert "one of n1/0000:3b:00, n2/0000:5d:00" in sentence

@@ -66,19 +66,22 @@ WITHIN = {
     "switch": ("switch", NEAR, at(0, node=None, port="sw1:1"), [at(1, node="n2"), at(2, node="n9")]),
 }  # fmt: skip
 
+ORDERED = {"same clock", "counted"}
+
 
 def probes_of(cases) -> list[dict]:
     return [
         {
             "probe_id": n, "selector_id": n, "kind": kind, "kind_arg": "qp" if kind == "attr" else None,
-            "lo_s": lo, "hi_s": hi, "bucket_s": bucket,
+            "lo_s": lo, "hi_s": hi, "bucket_s": bucket, "distinct_by": "node",
+            "is_ordered": name in ORDERED,
         }
-        for n, (kind, (lo, hi, bucket), *_) in enumerate(cases.values())
+        for n, (name, (kind, (lo, hi, bucket), *_)) in enumerate(cases.items())
     ]  # fmt: skip
 
 
 def run(spark, cases, *, beyond):
-    """What each case's probe found, by name: (possible, certain, nodes)."""
+    """What each case's probe found, by name: (possible, certain, names)."""
     names = list(cases)
     anchors, events = [], []
     for name, (_, _, anchor, found) in cases.items():
@@ -90,16 +93,19 @@ def run(spark, cases, *, beyond):
     placed = with_places(scoped(spark, events), topology).withColumn("selector_id", number)
     starts = with_places(scoped(spark, anchors), topology).select(
         "uid", number.alias("spec_id"), F.lit("x").alias("entity"), "home", "source_cluster", "workload_key", "user",
+        F.array().cast("array<string>").alias("origin_nodes"),
         F.lit(moment("02:45:00")).alias("window_from"),
         F.when(~F.col("uid").contains("running"), F.lit(moment("03:40:00"))).alias("window_to"),
         F.struct(*FIRST_COLUMNS).alias("first"),
     )  # fmt: skip
     probes = frame(spark, PROBES, probes_of(cases))
     spec_probes = frame(spark, SPEC_PROBES, [{"spec_id": n, "probe_id": n} for n in range(len(names))])
-    tagged = placed.withColumn("uid", F.lit(None).cast("string")) if beyond else placed
+    tagged = placed.withColumn("uid", F.lit(None).cast("string")).withColumn("ran", F.col("home")) if beyond else placed
     found = collected(probe(starts, spec_probes, probes, fold(tagged, probes, beyond=beyond)))
-    made = {r["uid"]: (r["possible"], r["certain"], sorted(r["nodes"])) for r in found}
-    return {name: made.get(name) for name in names}, {r["uid"]: r["events"] for r in found}
+    made = {r["uid"]: (r["possible"], r["certain"], sorted(r["names"])) for r in found}
+    return {name: made.get(name) for name in names}, {r["uid"]: r["events"] for r in found} | {
+        ("intervals", r["uid"]): r["intervals"] for r in found
+    }
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +155,13 @@ def test_records_are_counted_not_events_and_events_are_named(within):
     found, events = within
     assert found["counted"] == (42, 42, ["n2", "n3"])
     assert events["counted"] == [("03:10:01", "counted 0"), ("03:10:02", "counted 1")]
+
+
+def test_single_times_are_kept_only_for_sequences(within):
+    _, found = within
+    assert len(found["intervals", "same clock"]) == 1
+    assert len(found["intervals", "counted"]) == 1  # two events of one bucket
+    assert found["intervals", "inside"] == []
 
 
 def test_other_nodes_leave_out_the_anchors_own(within):
