@@ -49,6 +49,7 @@ lint: setup ## style, format and import contracts
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/lint-imports
+	@$(BIN)/firstfault rules lock --check
 
 types: setup ## mypy, strict, over the folders under their package names
 	@mkdir -p build/types/firstfault
