@@ -141,7 +141,9 @@ def assert_made_whole(spark, settings: Settings, undisturbed: dict[str, list[str
     assert_read_once(settings)
 
 
-@pytest.mark.parametrize(("after", "grows"), [("raw_logs", True), ("scoped_events", False)])
+@pytest.mark.parametrize(
+    ("after", "grows"), [("raw_logs", True), pytest.param("scoped_events", False, marks=pytest.mark.slow)]
+)
 def test_a_night_that_is_killed_once_a_table_appears_is_made_whole(spark, landing, undisturbed, tmp_path, after, grows):
     """Also when a file has grown between the kill and the rerun: planned ranges are landed exactly as planned."""
     copy = tmp_path / "landing"

@@ -3,12 +3,10 @@
 import pytest
 from rich.console import Console
 
-from firstfault.jobs.knowledge import knowledge_frames, load_knowledge
-from firstfault.jobs.rules_cli import inline_evidence, rule_failures
+from firstfault.jobs.knowledge import load_knowledge
+from firstfault.jobs.rules_cli import rule_failures
 from firstfault.jobs.rules_show import UsageError, explain, rules_table
-from firstfault.rules.engine.inline import inline_attempts
 from firstfault.rules.engine.model import RuleTest
-from firstfault.transforms.attribution import find_candidates
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +36,6 @@ def test_a_rule_that_does_not_do_what_its_tests_say_is_told(spark, knowledge):
     failures, n = rule_failures(spark, knowledge, [rule.model_copy(update={"tests": wrong})])
     assert n == 3
     assert [f.split(": ")[1] for f in failures] == ["turned", "misses", "names"]
-
-
-def test_the_plan_joins_by_equality_only(spark, knowledge):
-    rows = inline_attempts(knowledge.rules[:3], knowledge.vocabulary, knowledge.catalogues.code_rows())
-    found = find_candidates(inline_evidence(spark, rows), knowledge_frames(spark, knowledge).rules)
-    plan = found._jdf.queryExecution().executedPlan().toString()
-    assert "CartesianProduct" not in plan
-    assert "NestedLoopJoin" not in plan
 
 
 def test_list_and_explain_tell_of_a_rule(knowledge):
