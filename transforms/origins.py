@@ -34,7 +34,9 @@ def with_origin(
     shared = known.join(_common(known, topology), ["uid", "spec_id", "entity"], "left")
     named = shared.withColumns({"_silent": _silent_ranks(), "_behind": _behind_ranks()})
     located = named.withColumn("origin", _origin()).withColumn("origin_scope", _scope())
-    kept = located.where(~F.col("blame").isin("silent", "behind", "common", STOPPED, LAST) | (F.size("origin") > 0))
+    kept = located.where(
+        ~F.col("blame").isin("silent", "behind", "ranks", "common", STOPPED, LAST) | (F.size("origin") > 0)
+    )
     linked = _with_mount(_with_link(kept, topology), mounts)
     return linked.withColumn("origin_nodes", _origin_nodes()).drop(
         "_nodes", "_cluster", "_ranks", "_rank_nodes", "_silent", "_behind", "_common", "apart"
@@ -132,6 +134,13 @@ def _nodes_of(ranks: Column) -> Column:
     return F.array_sort(F.array_distinct(F.array_compact(nodes)))
 
 
+def _named_together() -> Column:
+    """All ranks that the anchor's events name, when they are a minority: what names one does not clear the other."""
+    few = (F.size("ranks") > 0) & (F.size("ranks") * 2 <= F.coalesce(F.size("_ranks"), F.lit(0)))
+    alone = F.col("_ranks").isNull()
+    return F.when(few | alone, _names(F.col("ranks")))
+
+
 def _origin() -> Column:
     blame = F.col("blame")
     by_node = F.col("scope") == "node"
@@ -143,6 +152,7 @@ def _origin() -> Column:
         .when(blame == "silent", silent)
         .when(blame == "behind", behind)
         .when(blame.isin(STOPPED, LAST), F.col("apart"))
+        .when(blame == "ranks", _named_together())
         .when(blame == "common", F.when(F.col("_common").isNotNull(), F.array("_common")))
         .otherwise(F.when(F.col("entity") != "", F.array("entity"))),
         none,

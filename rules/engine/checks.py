@@ -17,6 +17,7 @@ SCOPES = {
     "anchor.node": {"node"},
     "anchor.port": {"port"},
     "anchor.rank": {"rank"},
+    "anchor.ranks": {"rank"},
     "silent": {"rank", "node"},
     "behind": {"rank", "node"},
     "stopped": {"rank", "node"},

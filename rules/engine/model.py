@@ -20,7 +20,7 @@ Status = Literal["experimental", "test", "stable", "deprecated"]
 Blamed = Annotated[
     str,
     Field(
-        pattern=r"^(anchor\.(device|node|port|rank|filesystem)|attr:[a-z_]+|silent|behind|stopped|last_reporter"
+        pattern=r"^(anchor\.(device|node|port|rank|ranks|filesystem)|attr:[a-z_]+|silent|behind|stopped|last_reporter"
         r"|common:(switch|rack|power_domain|filesystem)|scheduler|job)$"
     ),
 ]
