@@ -35,6 +35,7 @@ def load(folder: Path, rules: Iterable[Compiled]) -> pd.DataFrame:
         table = pq.read_table(file, columns=[*PLAIN, "t_low", "t_high", "attrs"])
         columns = {name: _words(table[name]) for name in PLAIN if name != "count"}
         columns |= {f"attrs.{name}": _words(pc.map_lookup(table["attrs"], name, "first")) for name in fields}
+        columns["device"] = _words(pc.binary_join_element_wise(table["node"], table["device"], "/"))
         columns |= {"count": table["count"]}
         columns |= {name: pc.divide(table[f"t_{name}"].cast(pa.int64()), 1e6) for name in ("low", "high")}
         frames.append(pa.table(columns))
@@ -61,6 +62,8 @@ def run(rule: Compiled, events: pd.DataFrame) -> int:
 
 def _anchors(starts: pd.DataFrame, head: Row, entity: str | None) -> pd.DataFrame:
     who = starts[entity].astype(object) if entity else ""
+    if entity in {"device", "port"}:
+        who = who.fillna(starts["node"].astype(object))
     said = starts.assign(entity=who).dropna(subset=["entity"]).sort_values("high")
     said = said.assign(uid=said["uid"].astype(object))
     groups = said.groupby(["uid", "entity"], sort=False)
@@ -92,7 +95,7 @@ def _holds(anchors: pd.DataFrame, events: pd.DataFrame, clause: Row, probe: Row)
     if clause["min_distinct"] > 1:
         counted = probe["distinct_by"] if probe["distinct_by"] in {"rank", "device", "port"} else "node"
         held &= groups[counted].nunique() >= clause["min_distinct"]
-    return anchors["number"].map(held).fillna(value=False).astype(bool)
+    return anchors["number"].isin(held.index[held])
 
 
 def _selected(rule: Compiled, selector_id: int, events: pd.DataFrame) -> pd.DataFrame:
