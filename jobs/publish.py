@@ -11,6 +11,7 @@ from firstfault.jobs.days import day_list, days_of
 from firstfault.jobs.extract import padding
 from firstfault.jobs.frames import materialised
 from firstfault.jobs.lake import Lake
+from firstfault.jobs.neighbours import occupancy, standing_of
 from firstfault.jobs.night import Night
 from firstfault.jobs.placing import union_keys
 from firstfault.jobs.rules_table import publish_rules
@@ -36,7 +37,6 @@ from firstfault.transforms.log_gaps import LOG_GAP
 from firstfault.transforms.placement import PLACEMENT, build_placement, fill_nodes
 from firstfault.transforms.results import RESULTS, build_results
 from firstfault.transforms.scoped_events import SCOPED_EVENTS, build_scoped_events
-from firstfault.transforms.standing import with_standing
 from firstfault.transforms.step_times import mark_slow
 from firstfault.transforms.symptoms import diagnosable, first_symptoms
 from firstfault.transforms.topology import TOPOLOGY
@@ -121,16 +121,9 @@ def _scope(night: Night, attempts: DataFrame, days: list[date]) -> tuple[Evidenc
         placement=placement,
         topology=topology,
         covered=covered.groupBy("uid").agg(F.collect_set("kind").alias("kinds")),
-        occupancy=_occupancy(lake, days, night.settings.lookback_days),
+        occupancy=occupancy(lake, days, night.settings.lookback_days),
     )
     return evidence, coverage
-
-
-def _occupancy(lake: Lake, days: list[date], lookback_days: int) -> DataFrame:
-    """One row per attempt of the look-back days and node: who ran there from when to when."""
-    recent = lake.read(ATTEMPTS).where(F.col("day") >= F.date_sub(F.lit(days[0]), lookback_days))
-    home = F.concat_ws("/", "source_cluster", "job_id").alias("home")
-    return recent.select("source_cluster", F.explode("nodes").alias("node"), "start", "end", home)
 
 
 def _padded(night: Night, attempts: DataFrame) -> DataFrame:
@@ -181,7 +174,7 @@ def _publish(night: Night, attempts: DataFrame, evidence: Evidence, coverage: Da
     explains = night.frames.rules["explains"]
     symptoms = materialised(first_symptoms(evidence.scoped))
     candidates = materialised(find_candidates(evidence, night.frames.rules, cut=materialised))
-    standing = _with_standing(night, candidates, attempts, need, days)
+    standing = standing_of(night, candidates, attempts, need, days)
     ranked = compete(with_coverage(standing, symptoms, explains), explains, night.knowledge.scoring, materialised)
     ranked = materialised(ranked.withColumn("ruleset_version", F.lit(version)))
     _write(night, CANDIDATES, ranked.select(*CANDIDATES.columns), attempts, days)
@@ -199,29 +192,6 @@ def _publish(night: Night, attempts: DataFrame, evidence: Evidence, coverage: Da
     results = build_results(written.drop("uid"), _labels(lake, attempts))
     _write(night, RESULTS, results, attempts, days, {"diagnoses": written})
     return written.count()
-
-
-def _with_standing(
-    night: Night, candidates: DataFrame, attempts: DataFrame, need: DataFrame, days: list[date]
-) -> DataFrame:
-    """The candidates with what these attempts and those of the look-back days say of them."""
-    lake, lookback_days = night.lake, night.settings.lookback_days
-    near = F.col("day").between(F.date_sub(F.lit(days[0]), lookback_days), F.lit(days[-1]))
-    due = attempts.select("uid")
-    mine = attempts.join(need.withColumn("_ill", F.lit(True)), list(ATTEMPT_KEY), "left")
-    peers, known = _as_peer(mine), candidates
-    if lake.exists(CANDIDATES) and lake.exists(DIAGNOSES):
-        others = with_uid(lake.read(ATTEMPTS).where(near)).join(due, "uid", "left_anti")
-        ill = with_uid(lake.read(DIAGNOSES).where(near)).select("uid", F.lit(True).alias("_ill")).distinct()
-        peers = peers.unionByName(_as_peer(others.where("is_ended").join(ill, "uid", "left")))
-        before = with_uid(lake.read(CANDIDATES).where(near)).join(due, "uid", "left_anti")
-        known = candidates.unionByName(before, allowMissingColumns=True)
-    return with_standing(candidates, known, peers, night.knowledge.scoring.weights, lookback_days)
-
-
-def _as_peer(attempts: DataFrame) -> DataFrame:
-    healthy = (F.col("is_ended") & F.col("_ill").isNull()).alias("is_healthy")
-    return attempts.select("uid", "cluster", "day", "start", "end", "workload_key", healthy)
 
 
 def _labels(lake: Lake, attempts: DataFrame) -> DataFrame:

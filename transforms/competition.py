@@ -116,10 +116,30 @@ def _with_reasons(placed: DataFrame, edges: DataFrame, scoring: Scoring) -> Data
     )
     by_winner = edges.select(F.col("winner").alias("_w"), F.col("loser").alias("cid"), "reason", "open_order")
     every = placed.join(winners, "uid").join(by_winner, ["_w", "cid"], "left")
-    is_other = ~F.col("is_winner")
-    undecided = F.coalesce("open_order", F.lit(False))
-    independent = (
-        is_other
+    rival, alike = _rivals(_independent(scoring)), F.col("category") == F.col("_w_category")
+    open_order = F.max((_undecided() & ~F.col("is_winner") & ~alike).cast("int")).over(Window.partitionBy("uid")) == 1
+    # One of the same category doubts only where it began.
+    doubtful = F.flatten(F.collect_set(F.when(rival & alike, F.col("origin"))).over(Window.partitionBy("uid")))
+    return every.select(
+        *placed.columns,
+        _independent(scoring).alias("is_independent"),
+        _why_lost(_independent(scoring)).alias("why_lost"),
+        _ahead_of(rival & ~alike).alias("margin"),
+        _ahead_of(rival & alike).alias("origin_margin"),
+        F.array_sort(F.array_distinct(doubtful)).alias("rival_origins"),
+        (~F.coalesce(open_order, F.lit(False))).alias("order_certain"),
+    )
+
+
+def _undecided() -> Column:
+    """The clocks cannot tell whether it or the winner came first."""
+    return F.coalesce("open_order", F.lit(False))
+
+
+def _independent(scoring: Scoring) -> Column:
+    """A finding of its own: unbeaten, of another origin, with symptoms that the winner does not explain."""
+    return (
+        ~F.col("is_winner")
         & F.col("_certainly").isNull()
         & F.col("reason").isNull()
         & (F.col("points") >= scoring.independent_bar)
@@ -128,42 +148,35 @@ def _with_reasons(placed: DataFrame, edges: DataFrame, scoring: Scoring) -> Data
         & ~F.arrays_overlap("explained", "_w_explained")
         & (F.size("missing") == 0)
     )
-    why = (
+
+
+def _why_lost(independent: Column) -> Column:
+    return (
         F.when(F.col("is_winner") | independent, None)
-        .when(undecided, "undecidable_order")
+        .when(_undecided(), "undecidable_order")
         .when(F.col("reason").isNotNull(), F.col("reason"))
         .when(F.col("_certainly").isNotNull(), "explained_by")
         .when(F.size("missing") > 0, "source_missing")
         .when(F.col("coverage") < F.col("_w_coverage"), "covers_less")
         .otherwise("low_points")
     )
-    # A rival that the winner explains, or that tells the same story, does not lower the margin. A suspect of unknown
-    # category on the winner's node, or one without a name, tells the same story with less of it.
+
+
+def _rivals(independent: Column) -> Column:
+    """It lowers the margin: neither beaten nor a finding of its own, and it tells another story.
+
+    A suspect of unknown category on the winner's node, or one without a name, tells the same story with less of it.
+    """
     nodes_met = F.coalesce(F.arrays_overlap("origin_nodes", "_w_nodes"), F.lit(False))
     one_link = F.coalesce(F.col("link") == F.col("_w_link"), F.lit(False))
     here = F.arrays_overlap("origin", "_w_origin") | nodes_met | one_link
     like = (F.col("category") == F.col("_w_category")) | (F.col("category") == UNKNOWN)
     same_story = like & (here | (F.size("origin") == 0))
-    rival = (
-        is_other & ~independent & ~same_story & (undecided | F.col("reason").isNull()) & F.col("_certainly").isNull()
-    )
-    # One of the same category doubts only where it began.
-    alike = F.col("category") == F.col("_w_category")
-    attempt = Window.partitionBy("uid")
+    unbeaten = (_undecided() | F.col("reason").isNull()) & F.col("_certainly").isNull()
+    return ~F.col("is_winner") & ~independent & ~same_story & unbeaten
 
-    def ahead_of(rivals: Column) -> Column:
-        best = F.greatest(F.max(F.when(rivals, F.col("score"))).over(attempt), F.lit(0.0))
-        return F.coalesce(F.col("_w_score") - best, F.col("_w_score"))
 
-    margin = ahead_of(rival & ~alike)
-    open_order = F.max((undecided & is_other & ~alike).cast("int")).over(attempt) == 1
-    doubtful = F.flatten(F.collect_set(F.when(rival & alike, F.col("origin"))).over(attempt))
-    return every.select(
-        *placed.columns,
-        independent.alias("is_independent"),
-        why.alias("why_lost"),
-        margin.alias("margin"),
-        ahead_of(rival & alike).alias("origin_margin"),
-        F.array_sort(F.array_distinct(doubtful)).alias("rival_origins"),
-        (~F.coalesce(open_order, F.lit(False))).alias("order_certain"),
-    )
+def _ahead_of(rivals: Column) -> Column:
+    """What the winner's score has over the best of these; the score itself where there is none."""
+    best = F.greatest(F.max(F.when(rivals, F.col("score"))).over(Window.partitionBy("uid")), F.lit(0.0))
+    return F.coalesce(F.col("_w_score") - best, F.col("_w_score"))

@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from firstfault.transforms.probes import KEPT_EVENTS
 
-SEQUENCE = "sequence"
+SEQUENCE, SILENCE = "sequence", "silence"
 _ANCHOR = ("uid", "spec_id", "entity")
 
 

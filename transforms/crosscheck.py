@@ -16,7 +16,8 @@ REASONS = StructType(
         column("why", TEXT, "the reason"),
     ]
 )
-SILENT = "none"
+NONE = "none"
+"""What a scheduler says whose state claims no outcome."""
 
 
 def with_crosscheck(rows: DataFrame, reasons: DataFrame) -> DataFrame:
@@ -29,7 +30,7 @@ def with_crosscheck(rows: DataFrame, reasons: DataFrame) -> DataFrame:
         rows: With uid, outcome, category, scheduler_state and outcome_hint (what the state means).
         reasons: Rows of `REASONS`.
     """
-    says = F.coalesce("outcome_hint", F.lit(SILENT))
+    says = F.coalesce("outcome_hint", F.lit(NONE))
     asked = rows.select("uid", says.alias("says"), F.col("outcome").alias("_outcome"), F.col("category").alias("_is"))
     tried = asked.join(F.broadcast(reasons), "says").where(
         (F.col("outcome").isNull() | (F.col("outcome") == F.col("_outcome")))

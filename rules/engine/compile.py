@@ -7,8 +7,9 @@ from typing import Any
 from firstfault.rules.engine.clauses import Absence, AnyClause, Doubt, Selector, Silence, Support, Unless
 from firstfault.rules.engine.clauses import Sequence as SequenceClause
 from firstfault.rules.engine.model import Rule
-from firstfault.rules.engine.numbering import SEQUENCE, Numbering, Numbers, probe_of, spec_key
+from firstfault.rules.engine.numbering import Numbering, Numbers, probe_of, spec_key
 from firstfault.rules.engine.vocabulary import Vocabulary
+from firstfault.transforms.composites import SEQUENCE
 from firstfault.transforms.step_times import STEP
 
 Row = dict[str, Any]

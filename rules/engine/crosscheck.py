@@ -7,9 +7,7 @@ from pydantic import Field
 
 from firstfault.rules.engine.vocabulary import Vocabulary
 from firstfault.rules.engine.yaml_io import Keys, Problems, Strict, load_model
-
-NONE = "none"
-"""What a scheduler says whose state claims no outcome."""
+from firstfault.transforms.crosscheck import NONE
 
 
 class Reason(Strict):

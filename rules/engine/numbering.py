@@ -7,6 +7,8 @@ from typing import Any
 from firstfault.rules.engine.clauses import AnyClause, Looking, Selector, Silence, Step, Test, WindowS
 from firstfault.rules.engine.clauses import Sequence as SequenceClause
 from firstfault.rules.engine.model import Rule
+from firstfault.transforms.composites import SEQUENCE, SILENCE
+from firstfault.transforms.reporters import LAST, STOPPED
 
 BUCKETS_S = ((600, 30), (21_600, 300))
 """Windows up to 10 minutes are joined by 30 s buckets, up to 6 hours by 5 minutes, longer ones by 6 hours: a window
@@ -29,9 +31,8 @@ _KINDS = {
     "same_workload": "workload",
     "same_user": "user",
 }
-BY_TIME = ("stopped", "last_reporter")
+BY_TIME = (STOPPED, LAST)
 """Blames that compare when reporters spoke."""
-SEQUENCE, SILENCE = "sequence", "silence"
 
 
 @dataclass

@@ -154,8 +154,10 @@ def test_rules(spark: SparkSession, knowledge: Knowledge, tmp_path: Path, bench:
     rules = hundred(knowledge.rules)
     base, many = (compiled(some, knowledge.vocabulary) for some in (rules, tenfold(rules)))
     evidence = evidence_of(spark, mix, base, knowledge, tmp_path)
-    few_s = note(bench, mix, base, *attribute(spark, evidence, base))
-    many_s = note(bench, mix, many, *attribute(spark, evidence, many))
+    (few, few_laps), (more, many_laps) = (attribute(spark, evidence, some) for some in (base, many))
+    few_s, many_s = note(bench, mix, base, few, few_laps), note(bench, mix, many, more, many_laps)
+    assert few > 0
+    assert more > 0
     size = f"{mix.name}, {distinct(many)} beside {distinct(base)}"
     bench.add("attribute: time of ten times the rules", many_s / few_s, "x", n=mix.events, size=size)
     peers(bench, mix, tmp_path, [compiled([rule], knowledge.vocabulary) for rule in rules], few_s)
@@ -166,5 +168,7 @@ def test_rules_that_all_hold_at_once(spark: SparkSession, knowledge: Knowledge, 
     rules = hundred(knowledge.rules)
     base, many = (compiled(some, knowledge.vocabulary) for some in (rules, tenfold(rules, overlapping=True)))
     evidence = evidence_of(spark, mix, base, knowledge, tmp_path)
-    for some in (base, many):
-        note(bench, mix, some, *attribute(spark, evidence, some))
+    (few, few_laps), (more, many_laps) = (attribute(spark, evidence, some) for some in (base, many))
+    note(bench, mix, base, few, few_laps)
+    note(bench, mix, many, more, many_laps)
+    assert more > few > 0, "ten variants that all hold give more candidates than one"

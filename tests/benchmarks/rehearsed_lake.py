@@ -15,11 +15,12 @@ from firstfault.jobs.frames import local_frame, materialised
 from firstfault.jobs.knowledge import Knowledge, knowledge_frames, load_knowledge
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.landing import Landing
-from firstfault.jobs.night import Night
-from firstfault.jobs.nightly import run_night
 
 # Private to publishing, which does all this in one go and writes: here only its reading is wanted.
-from firstfault.jobs.publish import _as_peer, _beyond, _cases, _occupancy, _padded, _poor
+from firstfault.jobs.neighbours import as_peer, occupancy
+from firstfault.jobs.night import Night
+from firstfault.jobs.nightly import run_night
+from firstfault.jobs.publish import _beyond, _cases, _padded, _poor
 from firstfault.jobs.runs import Run
 from firstfault.jobs.settings import Settings
 from firstfault.rules.engine.compile import compile_rules
@@ -106,7 +107,7 @@ def read_back(spark: SparkSession, settings: Settings, knowledge: Knowledge, tru
         _facts(json.loads(truth.read_text("utf-8"))),
         evidence,
         materialised(_cases(night, attempts.join(need, keys), scoped)),
-        materialised(_as_peer(attempts.join(need.withColumn("_ill", F.lit(True)), keys, "left"))),
+        materialised(as_peer(attempts.join(need.withColumn("_ill", F.lit(True)), keys, "left"))),
         materialised(first_symptoms(evidence.scoped)),
         materialised(_poor(night, days)),
         as_of,
@@ -123,7 +124,7 @@ def _evidence(night: Night, attempts: DataFrame, days: list[date]) -> Evidence:
         placement=materialised(with_uid(lake.read(PLACEMENT))),
         topology=materialised(lake.read(TOPOLOGY)),
         covered=materialised(covered.groupBy("uid").agg(F.collect_set("kind").alias("kinds"))),
-        occupancy=materialised(_occupancy(lake, days, lookback_days)),
+        occupancy=materialised(occupancy(lake, days, lookback_days)),
     )
 
 

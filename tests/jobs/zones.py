@@ -169,7 +169,7 @@ def hung(zone: Zone, job_id: str) -> None:
 
 
 def retransmitting(zone: Zone, job_id: str) -> None:
-    """All nodes retransmit from T0 on; only node-0702's port counts symbol errors, a minute before."""
+    """All nodes retransmit from T0 on; only node-0702's port counts symbol errors, a minute before. Retries run out."""
     start = int(T0.timestamp()) // 60 * 60
     growths = {
         "symbol_error_total": (-60, {2: 300}),
@@ -183,6 +183,12 @@ def retransmitting(zone: Zone, job_id: str) -> None:
             series.append({"metric": labels, "values": points})
         body = {"status": "success", "data": {"resultType": "matrix", "result": series}}
         zone.write(f"metrics/{metric}.json", json.dumps(body))
+    zone.write(
+        f"jobs/{job_id}/slurm-{job_id}.out",
+        f"[{T0 + timedelta(seconds=60):%Y-%m-%d %H:%M:%S}] node-0703:4321:4400 [0] transport/net_ib.cc:2201 NCCL WARN "
+        "NET/IB : Got completion from peer 10.0.7.2<47474> with status=12 opcode=0 len=0 vendor err 129 (Send) "
+        "localGid fe80::1 remoteGids fe80::2 hca mlx5_0",
+    )
     zone.job(job_id, "FAILED", T0 - timedelta(hours=1), T0 + timedelta(minutes=2), "node-[0700-0704]")
 
 
