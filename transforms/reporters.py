@@ -33,7 +33,8 @@ def standing_apart(starts: DataFrame) -> DataFrame:
     by_last = group.orderBy("last_high", "who")
     by_first = group.orderBy("first_high", "who")
     ahead = by_last.rowsBetween(Window.unboundedPreceding, -1)
-    onward = by_last.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    backwards = group.orderBy(F.desc("last_high"), F.desc("who"))
+    onward = backwards.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     behind = by_first.rowsBetween(Window.unboundedPreceding, -1)
     placed = spoken.withColumns(
         {

@@ -20,9 +20,10 @@ def taken_back(starts: DataFrame, tagged: DataFrame, suppressions: DataFrame) ->
     rules = F.broadcast(suppressions.withColumnRenamed("selector_id", "_cancels"))
     begun = _keyed(starts.join(rules, "spec_id"), is_end=False)
     ended = _keyed(tagged.join(rules, F.col("selector_id") == F.col("_cancels")), is_end=True)
-    group = Window.partitionBy("uid", "spec_id", "suppression_no", "key").orderBy("at", "is_end")
-    later = group.rowsBetween(Window.currentRow + 1, Window.unboundedFollowing)
-    end = F.first(F.when(F.col("is_end"), F.struct("low", "high", "near_low", "near_high", "clock")), True)
+    group = Window.partitionBy("uid", "spec_id", "suppression_no", "key")
+    # Backwards, since a frame that ends at the end of its group is computed anew for each of its rows.
+    later = group.orderBy(F.desc("at"), F.desc("is_end")).rowsBetween(Window.unboundedPreceding, -1)
+    end = F.last(F.when(F.col("is_end"), F.struct("low", "high", "near_low", "near_high", "clock")), True)
     known = begun.unionByName(ended).withColumn("_end", end.over(later))
     one_clock = F.coalesce(F.col("clock") == F.col("_end.clock"), F.lit(False))
 
