@@ -22,6 +22,11 @@ from firstfault.transforms.selection import tag, with_places
 from firstfault.transforms.step_times import STEP
 
 _AROUND = ("home", "start", "window_from", "window_to", "source_cluster", "workload_key", "user")
+_FOR_READERS = (
+    "text", "file", "line_no", "stream_id", "byte_offset", "pattern_id", "time_basis", "t_raw", "t_raw_last",
+    "t_prev", "t_next", "file_time", "attempt_hint", "cluster", "job_id", "attempt", "day",
+)  # fmt: skip
+"""Columns of events that no rule looks at; a tagged event stands once for each selector, so they are left behind."""
 RuleTables = Mapping[str, DataFrame]
 """One small frame per name of `rule_tables.TABLES`."""
 
@@ -66,7 +71,7 @@ def find_candidates(evidence: Evidence, rules: RuleTables, cut: Cut = lambda df:
     """
     attempts = evidence.attempts
     owned = evidence.scoped.join(F.broadcast(attempts.select("uid", "source_cluster", "workload_key", "user")), "uid")
-    scoped = with_places(owned, evidence.topology)
+    scoped = with_places(owned.drop(*_FOR_READERS), evidence.topology)
     tagged = cut(tag(scoped, rules["selectors"]))
     started = find_anchors(tagged, rules["specs"], rules["suppressions"])
     located = with_origin(started, attempts, evidence.placement, evidence.topology, mounts_named(tagged))
@@ -98,7 +103,7 @@ def _first_steps(tagged: DataFrame) -> DataFrame:
 def _folds_beyond(evidence: Evidence, rules: RuleTables, cut: Cut) -> DataFrame:
     wanted = rules["probes"].where(F.col("kind").isin(*BEYOND_ATTEMPT)).select("selector_id").distinct()
     selectors = rules["selectors"].join(F.broadcast(wanted), "selector_id")
-    tagged = cut(tag(with_places(evidence.beyond, evidence.topology), selectors))
+    tagged = cut(tag(with_places(evidence.beyond.drop(*_FOR_READERS), evidence.topology), selectors))
     ran = _with_jobs(tagged, rules["probes"], evidence.occupancy)
     return fold(ran.withColumn("uid", F.lit(None).cast("string")), rules["probes"], beyond=True)
 

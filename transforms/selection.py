@@ -4,6 +4,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 _COLUMN_FIELDS = ("class", "role", "category", "node", "rank", "source", "relation", "code", "count")
+MAX_KEYS = 256
+"""Most keys of one selector, a product over the values of the fields it asks for."""
 
 
 def with_places(events: DataFrame, topology: DataFrame) -> DataFrame:
@@ -46,12 +48,51 @@ def with_places(events: DataFrame, topology: DataFrame) -> DataFrame:
 def tag(events: DataFrame, selectors: DataFrame) -> DataFrame:
     """One row per event and selector that it satisfies.
 
+    What selectors ask to be equal is found by a join, so that a selector costs only where it may hold: ten times the
+    selectors of other codes or classes are not ten times the tests.
+
     Args:
         events: Events with `with_places` columns.
         selectors: Rows of `rule_tables.SELECTORS`.
     """
-    paired = events.join(F.broadcast(selectors), "event_type")
-    return paired.where(F.forall("predicates", _holds)).drop("predicates")
+    keyed = _keyed(selectors)
+    asked = keyed.groupBy("event_type").agg(F.explode(F.collect_set("key.fields")).alias("_fields"))
+    offered = events.join(F.broadcast(asked), "event_type").withColumn("_key", _key())
+    wanted = keyed.select("selector_id", "event_type", "predicates", F.explode("key.keys").alias("_key"))
+    paired = offered.join(F.broadcast(wanted), ["event_type", "_key"])
+    return paired.where(F.forall("predicates", _holds)).drop("predicates", "_fields", "_key")
+
+
+def _keyed(selectors: DataFrame) -> DataFrame:
+    """The selectors with `key`: the fields that they ask to be equal, and the keys of all values that would do."""
+    none = F.struct(F.array().cast("array<string>").alias("fields"), F.array(F.lit("")).alias("keys"))
+    equalities = F.filter("predicates", lambda p: p["op"].isin("eq", "one_of"))
+    return selectors.withColumn("key", F.aggregate(equalities, none, _one_field_more))
+
+
+def _one_field_more(key: Column, predicate: Column) -> Column:
+    """The key with one more field; as it was when that gives too many keys, since all tests are made after the join."""
+    added = F.transform(predicate["texts"], lambda text: _part(predicate["field"], text))
+    keys = F.flatten(F.transform(key["keys"], lambda done: F.transform(added, lambda part: F.concat(done, part))))
+    fields = F.concat(key["fields"], F.array(predicate["field"]))
+    more = F.struct(fields.alias("fields"), F.array_distinct(keys).alias("keys"))
+    return F.when(F.size(keys) <= MAX_KEYS, more).otherwise(key)
+
+
+def _key() -> Column:
+    """The key of an event for the fields of its row; null, which meets nothing, when it lacks one of them."""
+    return F.aggregate("_fields", F.lit(""), lambda done, field: F.concat(done, _part(field, _value(field))))
+
+
+def _part(field: Column, text: Column) -> Column:
+    """One field of a key; numbers that are equal have one spelling."""
+    spelt = F.coalesce((text.try_cast("double") + F.lit(0.0)).cast("string"), text)
+    return F.concat(field, F.lit("\x1e"), spelt, F.lit("\x1f"))
+
+
+def _value(field: Column) -> Column:
+    """The text of an attribute of the event, or of the column that stands in for it."""
+    return F.coalesce(F.col("attrs")[field], *(F.when(field == c, F.col(c).cast("string")) for c in _COLUMN_FIELDS))
 
 
 def _holds(predicate: Column) -> Column:
@@ -60,7 +101,7 @@ def _holds(predicate: Column) -> Column:
     A missing attribute satisfies only `ne`, `none_of` and `exists: false`.
     """
     name, texts, number = predicate["field"], predicate["texts"], predicate["number"]
-    value = F.coalesce(F.col("attrs")[name], *(F.when(name == c, F.col(c).cast("string")) for c in _COLUMN_FIELDS))
+    value = _value(name)
     as_number = value.try_cast("double")
     text = F.try_element_at(texts, F.lit(1))
 
