@@ -6,6 +6,8 @@ from pyspark.sql import functions as F
 _COLUMN_FIELDS = ("class", "role", "category", "node", "rank", "source", "relation", "code", "count")
 MAX_KEYS = 256
 """Most keys of one selector, a product over the values of the fields it asks for."""
+MAX_FIELDS = 4
+"""Most fields of a key."""
 
 
 def with_places(events: DataFrame, topology: DataFrame) -> DataFrame:
@@ -56,38 +58,53 @@ def tag(events: DataFrame, selectors: DataFrame) -> DataFrame:
         selectors: Rows of `rule_tables.SELECTORS`.
     """
     keyed = _keyed(selectors)
-    asked = keyed.groupBy("event_type").agg(F.explode(F.collect_set("key.fields")).alias("_fields"))
+    asked = keyed.groupBy("event_type").agg(F.explode(F.collect_set("_key.fields")).alias("_fields"))
     offered = events.join(F.broadcast(asked), "event_type").withColumn("_key", _key())
-    wanted = keyed.select("selector_id", "event_type", "predicates", F.explode("key.keys").alias("_key"))
+    wanted = keyed.select("selector_id", "event_type", "_key.rest", F.explode("_key.keys").alias("_key"))
     paired = offered.join(F.broadcast(wanted), ["event_type", "_key"])
-    return paired.where(F.forall("predicates", _holds)).drop("predicates", "_fields", "_key")
+    return paired.where((F.size("rest") == 0) | F.forall("rest", _holds)).drop("rest", "_fields", "_key")
 
 
 def _keyed(selectors: DataFrame) -> DataFrame:
-    """The selectors with `key`: the fields that they ask to be equal, and the keys of all values that would do."""
-    none = F.struct(F.array().cast("array<string>").alias("fields"), F.array(F.lit("")).alias("keys"))
-    equalities = F.filter("predicates", lambda p: p["op"].isin("eq", "one_of"))
-    return selectors.withColumn("key", F.aggregate(equalities, none, _one_field_more))
+    """The selectors with `_key`: fields asked to be equal, the keys of all values that would do, and other tests."""
+    none = F.struct(
+        F.array().cast("array<string>").alias("fields"),
+        F.array(F.lit("")).alias("keys"),
+        F.slice("predicates", 1, 0).alias("rest"),
+    )
+    return selectors.select("selector_id", "event_type", F.aggregate("predicates", none, _one_test_more).alias("_key"))
 
 
-def _one_field_more(key: Column, predicate: Column) -> Column:
-    """The key with one more field; as it was when that gives too many keys, since all tests are made after the join."""
-    added = F.transform(predicate["texts"], lambda text: _part(predicate["field"], text))
+def _one_test_more(key: Column, test: Column) -> Column:
+    """The key with the field of one more test; where that is no equality, or gives too many keys, one test more."""
+    added = F.transform(test["texts"], lambda text: _part(test["field"], text))
     keys = F.flatten(F.transform(key["keys"], lambda done: F.transform(added, lambda part: F.concat(done, part))))
-    fields = F.concat(key["fields"], F.array(predicate["field"]))
-    more = F.struct(fields.alias("fields"), F.array_distinct(keys).alias("keys"))
-    return F.when(F.size(keys) <= MAX_KEYS, more).otherwise(key)
+    distinct = F.array_distinct(keys)
+    fields = F.concat(key["fields"], F.array(test["field"]))
+    fits = (F.size(keys) <= MAX_KEYS) & (F.size(fields) <= MAX_FIELDS) & ~F.array_contains(key["fields"], test["field"])
+    more = F.struct(fields.alias("fields"), distinct.alias("keys"), key["rest"].alias("rest"))
+    rest = F.concat(key["rest"], F.array(test))
+    after = F.struct(key["fields"].alias("fields"), key["keys"].alias("keys"), rest.alias("rest"))
+    return F.when(test["op"].isin("eq", "one_of") & fits, more).otherwise(after)
 
 
 def _key() -> Column:
-    """The key of an event for the fields of its row; null, which meets nothing, when it lacks one of them."""
-    return F.aggregate("_fields", F.lit(""), lambda done, field: F.concat(done, _part(field, _value(field))))
+    """The key of an event for the fields of its row; null, which meets nothing, when it lacks one of them.
+
+    Field by field, since Spark compiles no lambdas and this is asked of every event.
+    """
+    named = [F.get("_fields", F.lit(place)) for place in range(MAX_FIELDS)]
+    return F.concat(*(F.when(field.isNull(), "").otherwise(_part(field, _value(field))) for field in named))
 
 
 def _part(field: Column, text: Column) -> Column:
     """One field of a key; numbers that are equal have one spelling."""
-    spelt = F.coalesce((text.try_cast("double") + F.lit(0.0)).cast("string"), text)
-    return F.concat(field, F.lit("\x1e"), spelt, F.lit("\x1f"))
+    return F.concat(field, F.lit("\x1e"), F.coalesce(_number(text).cast("string"), text), F.lit("\x1f"))
+
+
+def _number(text: Column) -> Column:
+    """The number that a text spells, else null; words are not tried, which would cost an exception each."""
+    return F.when(text < ":", text.try_cast("double") + F.lit(0.0))
 
 
 def _value(field: Column) -> Column:
@@ -102,11 +119,11 @@ def _holds(predicate: Column) -> Column:
     """
     name, texts, number = predicate["field"], predicate["texts"], predicate["number"]
     value = _value(name)
-    as_number = value.try_cast("double")
+    as_number = _number(value)
     text = F.try_element_at(texts, F.lit(1))
 
     def equal(wanted: Column) -> Column:
-        return F.coalesce((value == wanted) | (as_number == wanted.try_cast("double")), F.lit(False))
+        return F.coalesce((value == wanted) | (as_number == _number(wanted)), F.lit(False))
 
     outcome = (
         F.when(predicate["op"].isin("eq", "one_of"), F.exists(texts, equal))

@@ -23,6 +23,10 @@ TESTS = {
 VALUES = {"79": "79", "13": "13", "790": "790", "7.5": "7.5", "word": "seventy-nine", "missing": None}
 
 
+MANY = {f"field {n}": f"value {n}" for n in range(5)}
+NUMBERS = [str(n) for n in range(20)]
+
+
 def selector(number, event_type, *predicates) -> dict:
     names = ("field", "op", "texts", "number")
     return {
@@ -72,6 +76,9 @@ def test_all_predicates_must_hold_and_columns_stand_in_for_attributes(spark):
         plain | {"uid": "c", "class": "bus", "count": 5, "rank": 0, "node": "n1", "relation": "node"},
         plain | {"uid": "d", "class": "bus", "count": 1, "attrs": {"class": "other"}},
         plain | {"uid": "e", "event_type": "comm.timeout", "attrs": {"x": "1", "y": "2"}},
+        plain | {"uid": "f", "attrs": MANY},
+        plain | {"uid": "g", "attrs": MANY | {"field 4": "other"}},
+        plain | {"uid": "h", "attrs": {"x": "19.0", "y": "00"}},
     ]
     one = lambda name, op, text: (name, op, [text], None)  # noqa: E731
     selectors = [
@@ -82,10 +89,15 @@ def test_all_predicates_must_hold_and_columns_stand_in_for_attributes(spark):
         # A glob is a row per type.
         selector(4, "comm.timeout"),
         selector(4, "gpu.xid", one("node", "prefix", "n")),
+        # Two tests of one field, more fields than a key has, more values than keys.
+        selector(5, "gpu.xid", one("x", "eq", "1"), ("x", "one_of", ["2", "3"], None)),
+        selector(6, "gpu.xid", *(one(name, "eq", value) for name, value in MANY.items())),
+        selector(7, "gpu.xid", ("x", "one_of", NUMBERS, None), ("y", "one_of", NUMBERS, None)),
     ]
     found = collected(tag(scoped(spark, events), frame(spark, SELECTORS, selectors)))
     assert sorted((r["selector_id"], r["uid"]) for r in found) == [
-        (0, "a"), (1, "c"), (2, "c"), (3, "a"), (3, "b"), (3, "c"), (3, "d"), (4, "c"), (4, "e"),
+        (0, "a"), (1, "c"), (2, "c"), *((3, uid) for uid in "abcdfgh"), (4, "c"), (4, "e"),
+        (6, "f"), (7, "a"), (7, "h"),
     ]  # fmt: skip
 
 
