@@ -2,8 +2,8 @@
 
 import json
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
@@ -41,7 +41,10 @@ class Lake:
         few = None if self.exists(table) and "hour" in table.partitions else self._light(table).few()
         if few is not None:
             return self.spark.createDataFrame(few, table.schema)
-        rows = self.spark.read.format("delta").load(self.path(table))
+        return self._whole(table, self.spark.read.format("delta").load(self.path(table)))
+
+    @staticmethod
+    def _whole(table: Table, rows: DataFrame) -> DataFrame:
         # A table of an earlier version lacks the columns that were added since.
         added = [f for f in table.fields if f.name not in rows.columns]
         return rows.withColumns({f.name: F.lit(None).cast(f.dataType) for f in added}) if added else rows
@@ -147,6 +150,28 @@ class Lake:
     def tables(self) -> list[str]:
         """Names of the tables that exist below a local root; a folder without a commit is none."""
         return sorted(p.parent.name for p in Path(self.root).glob("*/_delta_log") if any(p.glob("*.json")))
+
+
+@dataclass(frozen=True)
+class PinnedLake(Lake):
+    """A lake as it was at one moment, by Delta's time travel: what nights write meanwhile is not seen.
+
+    Attributes:
+        versions: Table name -> version of its log; a table that is not named was not there.
+    """
+
+    versions: Mapping[str, int] = field(default_factory=dict)
+
+    def exists(self, table: Table) -> bool:
+        """Whether the table was there."""
+        return table.name in self.versions
+
+    def read(self, table: Table) -> DataFrame:
+        """The rows of the table as it was; none when it was not there."""
+        if not self.exists(table):
+            return self.spark.createDataFrame([], table.schema)
+        reader = self.spark.read.format("delta").option("versionAsOf", str(self.versions[table.name]))
+        return self._whole(table, reader.load(self.path(table)))
 
 
 def _app_id(table: Table, intent: str) -> str:

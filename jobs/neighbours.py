@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from firstfault.jobs.lake import Lake
-from firstfault.jobs.night import Night
+from firstfault.jobs.night import Judging
 from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.attribution import with_uid
 from firstfault.transforms.candidates import CANDIDATES
@@ -23,7 +23,7 @@ def occupancy(lake: Lake, days: list[date], lookback_days: int) -> DataFrame:
 
 
 def standing_of(
-    night: Night, candidates: DataFrame, attempts: DataFrame, need: DataFrame, days: list[date]
+    night: Judging, candidates: DataFrame, attempts: DataFrame, need: DataFrame, days: list[date]
 ) -> DataFrame:
     """The candidates with what these attempts and those of the look-back days say of them."""
     lake, lookback_days = night.lake, night.settings.lookback_days

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
+from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -37,6 +37,26 @@ class NightReport:
     warnings: list[str]
     page: str = ""
     clock_faults: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Judging(Protocol):
+    """What judging needs of a night: the evidence of a lake, and what to judge it by."""
+
+    @property
+    def lake(self) -> Lake:
+        """Where the evidence is read."""
+
+    @property
+    def settings(self) -> Settings:
+        """For the look-back."""
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """The rule set."""
+
+    @property
+    def frames(self) -> KnowledgeFrames:
+        """The rule set as Spark frames."""
 
 
 @dataclass

@@ -4,7 +4,6 @@ It is written anew by every night that took or diagnosed something, and depends 
 alone.
 """
 
-import uuid
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,13 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.fs as pafs
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from firstfault.jobs.clock_day import faults_of, offsets_of
 from firstfault.jobs.light import in_lake
 from firstfault.jobs.night import NightReport
-from firstfault.jobs.raw_files import lake_filesystem
+from firstfault.jobs.places import is_there, put
 from firstfault.jobs.show import safe
 from firstfault.transforms.results import RESULTS
 
@@ -63,8 +61,8 @@ def write_report(
     offsets = offsets_of(lake, day)
     faults = faults_of(lake, day, offsets)
     place = f"{lake.rstrip('/')}/{FOLDER}/night-{day.isoformat()}.html"
-    if report.books.read or report.diagnosed or not _is_there(place):
-        _put(place, page_html(day, report, verdicts, offsets, faults))
+    if report.books.read or report.diagnosed or not is_there(place):
+        put(place, page_html(day, report, verdicts, offsets, faults))
     return Page(place, day, faults)
 
 
@@ -128,25 +126,3 @@ def _verdicts(
 
 def _counted(rows: Iterable[dict[str, Any]], name: str) -> list[tuple[str, int]]:
     return sorted(Counter(str(row[name]) for row in rows).items(), key=lambda item: (-item[1], item[0]))
-
-
-def _is_there(place: str) -> bool:
-    fs, path = lake_filesystem(place)
-    return bool(fs.get_file_info(path).type == pafs.FileType.File)
-
-
-def _put(place: str, text: str) -> None:
-    """Whole or not at all: a reader may open it at any moment."""
-    fs, path = lake_filesystem(place)
-    fs.create_dir(path.rsplit("/", 1)[0], recursive=True)
-    is_local = isinstance(fs, pafs.LocalFileSystem)
-    made = f"{path}.{uuid.uuid4().hex[:8]}" if is_local else path
-    try:
-        with fs.open_output_stream(made) as out:
-            out.write(text.encode())
-        if is_local:
-            fs.move(made, path)
-    except OSError:
-        if is_local:
-            Path(made).unlink(missing_ok=True)
-        raise
