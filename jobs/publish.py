@@ -32,6 +32,7 @@ from firstfault.transforms.events import EVENTS
 from firstfault.transforms.evidence import EVIDENCE, build_evidence
 from firstfault.transforms.inputs import INPUTS, LANDED
 from firstfault.transforms.keys import ATTEMPT_KEY, entity
+from firstfault.transforms.label_verdicts import resolve
 from firstfault.transforms.labels import LABELS
 from firstfault.transforms.log_gaps import LOG_GAP
 from firstfault.transforms.placement import PLACEMENT, build_placement, fill_nodes
@@ -189,7 +190,7 @@ def _publish(night: Night, attempts: DataFrame, evidence: Evidence, coverage: Da
     written = _write(night, DIAGNOSES, diagnoses, attempts, days)
     chain = build_evidence(evidence.scoped, winners, symptoms)
     _write(night, EVIDENCE, chain, attempts, days, {"scoped_events": evidence.scoped, "diagnoses": written})
-    results = build_results(written.drop("uid"), _labels(lake, attempts))
+    results = build_results(written.drop("uid"), resolve(_labels(lake, attempts)))
     _write(night, RESULTS, results, attempts, days, {"diagnoses": written})
     return written.count()
 
