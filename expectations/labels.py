@@ -12,6 +12,7 @@ SUITE = Suite(
         in_words("category", "category", WARNING),
         in_words("origin_scope", "scope", WARNING),
         between("attempt", 0, severity=WARNING),
+        between("weight", 0, 1),
         broken(
             "origin_is_sorted",
             "Names of the origin are sorted, and none is null.",
@@ -21,6 +22,11 @@ SUITE = Suite(
             "origin_has_scope",
             "An origin that is named has a scope.",
             "coalesce(size(origin), 0) = 0 or origin_scope is not null",
+        ),
+        broken(
+            "weak_source_is_named",
+            "A weak label, and no other, has a source that names the function it comes from.",
+            "(kind = 'weak') = startswith(source, 'weak:')",
         ),
         Exists(
             name="attempt_is_known",

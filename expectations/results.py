@@ -17,6 +17,11 @@ SUITE = Suite(
             "label_agrees says whether the operator's category is ours.",
             "label_agrees <=> (label_category = category)",
         ),
+        broken(
+            "label_conflict_is_told",
+            "A label that operators agree on has a word on conflicts.",
+            "label_category is null or label_conflict is not null",
+        ),
         exists("diagnosis_exists", (*ATTEMPT_KEY, "category"), "diagnoses"),
     ),
 )

@@ -10,6 +10,8 @@ import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
 from pathlib import Path
 
 import pyarrow.fs as pafs
@@ -90,9 +92,10 @@ class Gates:
         warnings = self.check(table, rows, references)
         for failure in warnings:
             if failure.rows is not None:
-                rows = rows.join(
-                    F.broadcast(failure.rows.select(*table.keys).distinct()), list(table.keys), "left_anti"
-                )
+                failing = failure.rows.select(*(F.col(k).alias(f"_{k}") for k in table.keys)).distinct()
+                # A key may hold null, which is equal to null here.
+                same_key = reduce(and_, (F.col(k).eqNullSafe(F.col(f"_{k}")) for k in table.keys))
+                rows = rows.join(F.broadcast(failing), same_key, "left_anti")
         return rows, warnings
 
     def document(self, lake: str) -> None:

@@ -30,6 +30,7 @@ from firstfault.transforms.events import EVENTS
 from firstfault.transforms.evidence import EVIDENCE, build_evidence
 from firstfault.transforms.inputs import INPUTS, LANDED
 from firstfault.transforms.keys import ATTEMPT_KEY
+from firstfault.transforms.label_verdicts import resolve
 from firstfault.transforms.labels import LABELS
 from firstfault.transforms.log_gaps import LOG_GAP
 from firstfault.transforms.placement import PLACEMENT, build_placement, fill_nodes
@@ -125,7 +126,7 @@ def _publish(night: Night, attempts: DataFrame, evidence: Evidence, coverage: Da
     written = _write(night, DIAGNOSES, judged.diagnoses, attempts, days)
     chain = build_evidence(evidence.scoped, judged.winners, judged.symptoms)
     _write(night, EVIDENCE, chain, attempts, days, {"scoped_events": evidence.scoped, "diagnoses": written})
-    results = build_results(written.drop("uid"), _labels(night.lake, attempts))
+    results = build_results(written.drop("uid"), resolve(_labels(night.lake, attempts)))
     _write(night, RESULTS, results, attempts, days, {"diagnoses": written})
     return written.count()
 

@@ -241,9 +241,15 @@ _LABEL = {
 LABELS = Case(
     table="labels",
     mark="job_id",
-    good=[_LABEL, _LABEL | {"job_id": "8", "origin": [], "origin_scope": None}],
+    good=[
+        _LABEL,
+        _LABEL | {"job_id": "8", "origin": [], "origin_scope": None},
+        _LABEL | {"kind": "weak", "source": "weak:repaired", "weight": 0.5},
+    ],
     bad={
         "kind_in_set": {"kind": "rumour"},
+        "weight_in_range": {"weight": 1.5},
+        "weak_source_is_named": {"kind": "weak"},
         "category_in_vocabulary": {"category": "gremlins"},
         "origin_scope_in_vocabulary": {"origin_scope": "moon"},
         "attempt_in_range": {"attempt": -1},

@@ -79,13 +79,17 @@ RESULTS = Case(
     table="results",
     mark="job_id",
     good=[
-        _VERDICT | {"label_category": "gpu_hardware", "label_agrees": True},
+        _VERDICT | {"label_category": "gpu_hardware", "label_agrees": True, "label_conflict": False},
         _VERDICT | {"job_id": "8"},
+        _VERDICT | {"job_id": "9", "label_conflict": True},
     ],
     bad=_ANSWER_BAD
     | {
-        "label_category_in_vocabulary": {"label_category": "gremlins", "label_agrees": False},
+        "label_category_in_vocabulary": {
+            "label_category": "gremlins", "label_agrees": False, "label_conflict": False,
+        },
         "label_is_compared": {"label_agrees": False},
+        "label_conflict_is_told": {"label_conflict": None},
         "diagnosis_exists": {},
     },
     references=_ATTEMPTS

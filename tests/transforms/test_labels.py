@@ -32,3 +32,17 @@ def test_a_verdict_of_the_file(spark):
         ("main", "3", 0, "walltime", None, [], "operator", "labels.csv", "05:00:00"),
         ("main", "4", 0, "walltime", None, [], "operator", "labels.csv", "05:00:00"),
     ]  # fmt: skip
+
+
+def test_who_when_and_why_are_kept_and_a_line_may_take_back(spark):
+    plain = {"job_id": "1", "category": "storage"}
+    given = [
+        label(0, **plain, who="ann", note="full disk") | {"event_time": "04:00:00"},
+        label(9, **plain, who="bob", withdrawn="Yes"),
+        label(18, **plain, who="bob", withdrawn="no") | {"event_time": "03:00:00"},
+    ]
+    assert rows(build_labels(frame(spark, STAGED, given)), "who", "labelled_at", "withdrawn", "note", "weight") == [
+        ("ann", "04:00:00", False, "full disk", 1.0),
+        ("bob", "03:00:00", False, None, 1.0),
+        ("bob", "05:00:00", True, None, 1.0),
+    ]

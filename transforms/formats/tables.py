@@ -42,8 +42,12 @@ def read(data: bytes, ctx: StreamContext) -> pa.Table:
     """Rows of a table with `fields`; `ctx.source` names the table."""
     rows = Rows()
     for line, fields in _records(data, ctx, rows):
+        moment = _moment(fields, ctx)
+        if ctx.source == "labels" and _said_at(fields) and "event_time" not in moment:
+            rows.quarantine(line, BAD_VALUE)
+            continue
         node = fields.get("node") or (fields.get("id") if fields.get("scope") in _NODE_SCOPES else None)
-        rows.log(line, fields=fields, node=short_host((node or "").split("/")[0]), **_moment(fields, ctx))
+        rows.log(line, fields=fields, node=short_host((node or "").split("/")[0]), **moment)
     return rows.table()
 
 
@@ -123,9 +127,14 @@ def csv_cells(text: str) -> list[str] | None:
     return [cell.strip() for cell in cells]
 
 
+def _said_at(fields: dict[str, str]) -> str:
+    """The cell of a label that says when it was given."""
+    return next((fields[name] for name in ("labelled_at", "when") if fields.get(name)), "")
+
+
 def _moment(fields: dict[str, str], ctx: StreamContext) -> dict[str, Any]:
-    """Time columns of the `time` cell: ISO or epoch seconds."""
-    text = fields.get("time", "")
+    """Time columns of the `time` cell, of labels of that which says when: ISO or epoch seconds."""
+    text = _said_at(fields) if ctx.source == "labels" else fields.get("time", "")
     epoch = times.epoch_micros(text) if text.replace(".", "", 1).isdecimal() else None
     if epoch is not None:
         return {"event_time": epoch, "time_basis": times.EPOCH}

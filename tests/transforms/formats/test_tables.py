@@ -46,6 +46,14 @@ def test_labels_are_read_by_header(order):
     assert landed("labels", text)[0]["fields"] == {name: values[name] for name in names}
 
 
+@pytest.mark.parametrize("column", ["labelled_at", "when"])
+def test_labels_may_say_when_and_an_unreadable_time_is_set_aside(column):
+    text = f"job_id,category,{column}\n1,storage,2026-11-20 09:00:00\n2,storage,\n3,storage,yesterday\n"
+    rows = landed("labels", text, zone="Europe/Berlin")
+    assert [row["event_time"] for row in rows] == [utc("2026-11-20T08:00:00Z"), None]
+    assert reasons("labels", text) == ["structure.header", None, None, "bad_value"]
+
+
 def test_without_header_nothing_can_be_used():
     assert reasons("labels", "z,9,0,storage,node,a\n") == ["no_header"]
     assert reasons("labels", "z,9\n", header=b"cluster,job_id,category\n") == ["field_count"]
