@@ -6,10 +6,12 @@ tables. Only attempts that something new speaks of are scoped and diagnosed agai
 
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from firstfault.jobs.batch import Books
+from firstfault.jobs.champion import RuleSets
 from firstfault.jobs.clock import ranks_of, update_clock, update_clock_faults
 from firstfault.jobs.extract import place_events
 from firstfault.jobs.gates import Gates
@@ -33,7 +35,16 @@ def check_inputs(settings: Settings) -> None:
     """Fails in a moment, before Spark starts, where the landing zone, sources.yaml or a rule cannot be used."""
     Landing(str(settings.landing)).check()
     load_sources(settings.sources)
-    load_knowledge()
+    load_knowledge(rules_of(settings))
+
+
+def rules_of(settings: Settings) -> Path:
+    """The rules folder that nights of the lake judge by: the champion's, else the shipped one.
+
+    Raises:
+        UsageError: The lake says who is champion, and does not hold its rules.
+    """
+    return RuleSets(str(settings.lake)).champion_root()
 
 
 def run_night(
@@ -64,7 +75,7 @@ def run_night(
     landing, lake = Landing(str(settings.landing)), Lake(spark, str(settings.lake))
     landing.check()
     sources = load_sources(settings.sources)
-    knowledge = load_knowledge()
+    knowledge = load_knowledge(rules_of(settings))
     with open_run(
         lake, "nightly", day=days[1] if days else None, stale_s=settings.lock_stale_s,
         heartbeat_s=settings.heartbeat_s, steal=steal,
