@@ -141,14 +141,14 @@ def read_answer(lake: str, job_id: str, attempt: int | None, cluster: str | None
     Raises:
         NoAnswerError: The lake, the job or the verdict is not there; the message says which, and why.
     """
-    chosen = _choose(lake, job_id, attempt, cluster)
+    chosen = choose_attempt(lake, job_id, attempt, cluster)
     key = {k: chosen[k] for k in ATTEMPT_KEY}
-    verdicts = _rows(lake, RESULTS, **key)
+    verdicts = lake_rows(lake, RESULTS, **key)
     if not verdicts:
         raise NoAnswerError(_why_none(chosen))
     verdict = verdicts[0]
-    steps = sorted(_rows(lake, EVIDENCE, **key), key=lambda r: r["position"])
-    sources = sorted(_rows(lake, COVERAGE, **key), key=lambda r: (r["kind"], r["node"] or ""))
+    steps = sorted(lake_rows(lake, EVIDENCE, **key), key=lambda r: r["position"])
+    sources = sorted(lake_rows(lake, COVERAGE, **key), key=lambda r: (r["kind"], r["node"] or ""))
     window = {k: chosen[k] for k in ("start", "end", "nodes", "scope_source")}
     told = (verdict | window).items()
     plain = {k: v for k, v in told if v is not None or k not in {"symptoms", "nodes", "poor_inputs"}}
@@ -156,9 +156,9 @@ def read_answer(lake: str, job_id: str, attempt: int | None, cluster: str | None
     return Answer.model_validate(_in_utc(plain | {"evidence": steps, "coverage": sources}))
 
 
-def _choose(lake: str, job_id: str, attempt: int | None, cluster: str | None) -> dict[str, Any]:
+def choose_attempt(lake: str, job_id: str, attempt: int | None, cluster: str | None) -> dict[str, Any]:
     """The attempt's row, the last one of the job by default."""
-    found = [r for r in _rows(lake, ATTEMPTS, job_id=job_id) if cluster in {None, r["cluster"]}]
+    found = [r for r in lake_rows(lake, ATTEMPTS, job_id=job_id) if cluster in {None, r["cluster"]}]
     if not found:
         raise NoAnswerError(_no_such_job(lake, job_id))
     clusters = sorted({r["cluster"] for r in found})
@@ -172,7 +172,8 @@ def _choose(lake: str, job_id: str, attempt: int | None, cluster: str | None) ->
     return attempts[number]
 
 
-def _rows(lake: str, table: Table, **equal: object) -> list[dict[str, Any]]:
+def lake_rows(lake: str, table: Table, **equal: object) -> list[dict[str, Any]]:
+    """The rows of a table of the lake whose columns have these values; none when it was never written."""
     try:
         dataset = DeltaTable(f"{lake.rstrip('/')}/{table.name}").to_pyarrow_dataset()
     except TableNotFoundError:
@@ -187,7 +188,7 @@ def _rows(lake: str, table: Table, **equal: object) -> list[dict[str, Any]]:
 def _no_such_job(lake: str, job_id: str) -> str:
     if not Path(lake).is_dir() and "://" not in lake:
         return f"{lake}: no such lake; give --lake the folder that `firstfault nightly` wrote."
-    known = {r["job_id"] for r in _rows(lake, ATTEMPTS)}
+    known = {r["job_id"] for r in lake_rows(lake, ATTEMPTS)}
     near = sorted(k for k in known if k.startswith(job_id[:4]))[:5]
     hint = f" Jobs with a similar id: {', '.join(near)}." if near else ""
     return f"job {job_id} is not in this lake; {len(known)} jobs are.{hint}"

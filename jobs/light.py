@@ -74,6 +74,18 @@ class LightTable:
             return self._schema.empty_table()
         return pa.table([_column(rows, field) for field in self._schema], schema=self._schema)
 
+    def of_days(self, days: Sequence[date]) -> pa.Table:
+        """The rows of the days with the contract's columns, those that an older table lacks null."""
+        dataset = self.dataset()
+        if dataset is None:
+            return self._schema.empty_table()
+        rows = dataset.to_table(filter=pc.field("day").isin(pa.array(days, pa.date32())))
+        return pa.table([_column(rows, field) for field in self._schema], schema=self._schema)
+
+    def of(self, rows: Sequence[dict[str, Any]]) -> pa.Table:
+        """Plain rows as the contract has them."""
+        return pa.Table.from_pylist(list(rows), schema=self._schema)
+
     @property
     def _schema(self) -> pa.Schema:
         every = to_arrow_schema(self.contract.schema, timezone="UTC")
