@@ -74,7 +74,7 @@ def story(spark, past):
     settings, registry, root, broken = past
     told = {"broken": verdicts(settings)}
     before = datetime.now(UTC)
-    better = rule_set(root / "better")
+    better = rule_set(root / "better", scoring={"independent_bar: 3.0": "independent_bar: 3.1"})
     told["trial"] = run_trial(spark, settings, better, [DAY])
     told["challenger"] = registry.submit(told["trial"])
     RuleSets(settings.lake).keep(better)
@@ -137,7 +137,7 @@ def test_history_is_replayed_as_it_was(story):
 
 
 def test_the_registry_follows_the_lake(past, story):
-    settings, registry, _, broken = past
+    settings, registry, _, _ = past
     assert story["challenger"].passed
     assert registry.champion() is None, "the broken rule set was never registered"
     assert registry.challenger().ruleset_version == story["worse"].candidate_version
