@@ -1,5 +1,6 @@
 """Fixtures that every test may use."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,10 @@ from pyspark.sql import SparkSession
 
 from firstfault.jobs.session import spark_session
 from firstfault.jobs.settings import Settings
+
+# A worker inherits the 80 columns that readline noted in its parent, and the command line would cut paths there.
+for name in ("COLUMNS", "LINES"):
+    os.environ.pop(name, None)
 
 
 @pytest.fixture(scope="session")
