@@ -100,7 +100,10 @@ class Vocabulary(Words):
 
     def expand(self, glob: str) -> set[str]:
         """Event types that a name, a glob such as `comm.*` or several of them (`a|b.*`) stand for; empty if none."""
-        return {name for name in self.events for part in glob.split("|") if fnmatchcase(name, part.strip())}
+        found: set[str] = set()
+        for part in (words.strip() for words in glob.split("|")):
+            found |= {part} if part in self.events else {name for name in self.events if fnmatchcase(name, part)}
+        return found
 
     @property
     def folding(self) -> dict[str, Fold]:
