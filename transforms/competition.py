@@ -187,7 +187,8 @@ def _why_lost(independent: Column) -> Column:
 def _rivals(independent: Column) -> Column:
     """It lowers the margin: neither beaten nor a finding of its own, and it tells another story.
 
-    A suspect of unknown category on the winner's node, or one without a name, tells the same story with less of it.
+    A suspect of unknown category on the winner's node, or one without a name, tells the same story with less of it; what
+    the attempt overcame tells none.
     """
     nodes_met = F.coalesce(F.arrays_overlap("origin_nodes", "_w_nodes"), F.lit(False))
     one_link = F.coalesce(F.col("link") == F.col("_w_link"), F.lit(False))
@@ -195,7 +196,8 @@ def _rivals(independent: Column) -> Column:
     like = (F.col("category") == F.col("_w_category")) | (F.col("category") == UNKNOWN)
     same_story = like & (here | (F.size("origin") == 0))
     unbeaten = (_undecided() | F.col("reason").isNull()) & F.col("_certainly").isNull()
-    return ~F.col("is_winner") & ~independent & ~same_story & unbeaten
+    overcome = F.coalesce("_overcome", F.lit(False))
+    return ~F.col("is_winner") & ~independent & ~same_story & unbeaten & ~overcome
 
 
 def _ahead_of(rivals: Column) -> Column:

@@ -67,7 +67,7 @@ def _arises_elsewhere(cause: str, effect: str) -> Column:
 
 
 def _overcome(cause: str, effect: str) -> Column:
-    """The cause was over before the attempt began, and the attempt made steps before the effect came."""
+    """The cause, and not the effect, was over before the attempt began, and did not keep it from making steps."""
     over = [F.coalesce(F.col(f"{side}__overcome"), F.lit(False)) for side in (cause, effect)]
     return over[0] & ~over[1]
 

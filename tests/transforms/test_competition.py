@@ -295,6 +295,7 @@ def test_a_fault_explains_what_it_reaches(judged, name):
 
 def test_what_the_attempt_overcame_explains_nothing_that_came_after(judged):
     assert verdict(judged, "over before the attempt made steps") == ("comm", {"xid": "low_points"}, True)
+    assert judged["over before the attempt made steps"]["comm"]["margin"] == 4.5
 
 
 def test_a_tie_is_broken_by_the_rules_name(judged):
