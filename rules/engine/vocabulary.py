@@ -28,6 +28,7 @@ class EventType(Strict):
         key: Attribute that tells two such events apart; it becomes the event's code, looked up in `catalogue`.
         outcome: How an attempt ended that logs it last and has no scheduler record.
         catalogue: Catalogue whose role, category and class replace the defaults.
+        local: Where it is initiating, a fault that lies on other nodes does not cause it.
     """
 
     summary: str
@@ -39,6 +40,7 @@ class EventType(Strict):
     key: str | None = None
     outcome: str | None = None
     catalogue: str | None = None
+    local: bool = False
 
     @model_validator(mode="after")
     def _key_is_an_attribute(self) -> "EventType":
