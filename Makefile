@@ -13,6 +13,9 @@ PYTHONS := $(PYTHON)
 endif
 PYTHON ?= python3
 
+# Processes that share the tests, each with a Spark of its own (up to 3 GB).
+TEST_WORKERS ?= 2
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo test check lint types test-slow bench lock clean
@@ -40,8 +43,9 @@ $(READY): requirements.lock pyproject.toml
 demo: setup ## a rehearsed fleet, end to end, into build/demo
 	@$(BIN)/firstfault demo --lake build/demo
 
+# A file's tests stay together, for the frames that they share, and files go in order: the whole nights come early.
 test: lint types ## everything that must pass before a change is merged
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: lint types ## the fast half of `make test`: no tests run
 

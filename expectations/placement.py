@@ -35,7 +35,7 @@ SUITE = Suite(
     (
         *promises(PLACEMENT),
         between("rank", 0),
-        in_set("basis", ("path", "init_line")),
+        in_set("basis", ("init_line", "path", "task")),
         NODE,
         DEVICE,
         ATTEMPT_EXISTS,

@@ -100,7 +100,7 @@ def _scope(night: Night, attempts: DataFrame, days: list[date]) -> tuple[Evidenc
     ranks = build_placement(seen, named.where("relation = 'own'"), attempts)
     placement = _write(night, PLACEMENT, ranks, attempts, days)
     window = padded(night, attempts)
-    filled = mark_slow(fill_nodes(named, placement))
+    filled = mark_slow(fill_nodes(named, placement, attempts))
     windows = windows_of(night, window, filled)
     if windows is not None:
         filled = mark_everywhere(filled, _write(night, EVENT_WINDOWS, windows, attempts, days))

@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from firstfault.transforms.event_windows import EVERYWHERE
+from firstfault.transforms.nodes_apart import HUB, ODD
 from firstfault.transforms.reporters import standing_apart
 from firstfault.transforms.suppression import taken_back
 
@@ -43,12 +44,17 @@ def _grouped(starts: DataFrame) -> DataFrame:
         "rank",
         "node",
     )
+    value = F.when(F.col("blame") == ODD, F.element_at("attrs", F.col("blame_arg")))
+    said = F.struct(value.alias("value"), "node")
     return starts.groupBy("uid", "spec_id", "blame", "blame_arg", "scope", "entity").agg(
         first,
         F.sum("count").alias("n"),
         F.max(F.greatest("t", F.coalesce("t_last", "t"))).alias("last_t"),
         F.array_sort(F.collect_set("node")).alias("nodes"),
         F.array_sort(F.collect_set("rank")).alias("ranks"),
+        F.collect_set(F.when(F.col("node").isNotNull(), F.col("rank"))).alias("placed_ranks"),
+        F.array_sort(F.collect_set(F.when(F.col("blame") == HUB, F.col("attrs")["peer"]))).alias("peers"),
+        F.array_sort(F.collect_set(F.when(said["value"].isNotNull() & F.col("node").isNotNull(), said))).alias("said"),
         F.size(F.collect_set(F.when(F.col("device").isNotNull(), F.col("_device")))).alias("n_devices"),
         F.array_sort(F.collect_set(F.when(sequence["seq"].isNotNull(), sequence))).alias("sequences"),
         F.slice(F.array_sort(F.collect_set("event_id")), 1, MAX_IDS).alias("event_ids"),

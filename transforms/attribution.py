@@ -15,8 +15,9 @@ from firstfault.transforms.anchors import find_anchors
 from firstfault.transforms.candidates import evaluate
 from firstfault.transforms.columns import Cut
 from firstfault.transforms.composites import judge_composites
+from firstfault.transforms.filesystems import names_known
 from firstfault.transforms.keys import ATTEMPT_KEY, id_column
-from firstfault.transforms.origins import mounts_named, with_origin
+from firstfault.transforms.origins import with_origin
 from firstfault.transforms.probes import BEYOND_ATTEMPT, fold, probe
 from firstfault.transforms.selection import tag, with_places
 from firstfault.transforms.step_times import STEP
@@ -74,7 +75,7 @@ def find_candidates(evidence: Evidence, rules: RuleTables, cut: Cut = lambda df:
     scoped = with_places(owned.drop(*_FOR_READERS), evidence.topology)
     tagged = cut(tag(scoped, rules["selectors"]))
     started = find_anchors(tagged, rules["specs"], rules["suppressions"])
-    located = with_origin(started, attempts, evidence.placement, evidence.topology, mounts_named(tagged))
+    located = with_origin(started, attempts, evidence.placement, evidence.topology, names_known(tagged))
     around = attempts.select("uid", *ATTEMPT_KEY, "day", *_AROUND).join(_first_steps(tagged), "uid", "left")
     anchors = cut(located.join(around, "uid"))
     folds = fold(tagged, rules["probes"], beyond=False).unionByName(_folds_beyond(evidence, rules, cut))

@@ -166,4 +166,5 @@ def _scored_columns() -> list[Column]:
         (F.col("specificity") + F.coalesce("_matched", F.lit(0))).alias("specificity"),
         F.coalesce("undecided", F.lit(False)).alias("undecided"),
         F.coalesce("missing", none).alias("missing"),
+        (over & F.col("first_step").isNotNull()).alias("_overcome"),
     ]

@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from firstfault.transforms.columns import Cut
-from firstfault.transforms.edges import beats
+from firstfault.transforms.edges import INITIATING, beats, lie_apart, touched
 from firstfault.transforms.standing import Weights
 
 COVERAGE_WEIGHT = 2.0
@@ -99,7 +99,9 @@ def compete(candidates: DataFrame, explains: DataFrame, scoring: Scoring, cut: C
         F.array_join("origin", ";"),
     )
     placed = ranked.withColumn("_place", F.row_number().over(best_first)).withColumn("is_winner", F.col("_place") == 1)
-    return _with_reasons(cut(placed), edges, scoring)
+    local = explains.where("is_local").select(F.col("event_type").alias("anchor_type")).distinct()
+    marked = placed.join(F.broadcast(local.withColumn("_local", F.lit(True))), "anchor_type", "left")
+    return _with_reasons(cut(marked.select(*placed.columns, "_local")), edges, scoring)
 
 
 def _with_reasons(placed: DataFrame, edges: DataFrame, scoring: Scoring) -> DataFrame:
@@ -112,18 +114,26 @@ def _with_reasons(placed: DataFrame, edges: DataFrame, scoring: Scoring) -> Data
         F.col("origin").alias("_w_origin"),
         F.col("origin_nodes").alias("_w_nodes"),
         F.col("link").alias("_w_link"),
+        F.col("link_nodes").alias("_w_link_nodes"),
+        F.col("t0_high").alias("_w_t0_high"),
         F.col("category").alias("_w_category"),
     )
     by_winner = edges.select(F.col("winner").alias("_w"), F.col("loser").alias("cid"), "reason", "open_order")
     every = placed.join(winners, "uid").join(by_winner, ["_w", "cid"], "left")
-    rival, alike = _rivals(_independent(scoring)), F.col("category") == F.col("_w_category")
-    open_order = F.max((_undecided() & ~F.col("is_winner") & ~alike).cast("int")).over(Window.partitionBy("uid")) == 1
+    second = _second(scoring)
+    # A fault of its own kind and place is no other story of the winner's; it may have come first.
+    of_its_own = second & F.coalesce("_local", F.lit(False))
+    rival, alike = _rivals(_independent(scoring) | of_its_own), F.col("category") == F.col("_w_category")
+    perhaps_first = of_its_own & (F.col("t0_low") <= F.col("_w_t0_high"))
+    unsure = (_undecided() & ~F.col("is_winner") & ~alike) | perhaps_first
+    open_order = F.max(unsure.cast("int")).over(Window.partitionBy("uid")) == 1
+    finding = _independent(scoring) | second
     # One of the same category doubts only where it began.
     doubtful = F.flatten(F.collect_set(F.when(rival & alike, F.col("origin"))).over(Window.partitionBy("uid")))
     return every.select(
-        *placed.columns,
-        _independent(scoring).alias("is_independent"),
-        _why_lost(_independent(scoring)).alias("why_lost"),
+        *(c for c in placed.columns if c != "_local"),
+        finding.alias("is_independent"),
+        _why_lost(finding).alias("why_lost"),
         _ahead_of(rival & ~alike).alias("margin"),
         _ahead_of(rival & alike).alias("origin_margin"),
         F.array_sort(F.array_distinct(doubtful)).alias("rival_origins"),
@@ -150,6 +160,18 @@ def _independent(scoring: Scoring) -> Column:
     )
 
 
+def _second(scoring: Scoring) -> Column:
+    """A second fault: unbeaten, begun on other nodes, of another category; it may share symptoms."""
+    ours = touched(F.col("origin_nodes"), F.col("link_nodes"))
+    theirs = touched(F.col("_w_nodes"), F.col("_w_link_nodes"))
+    unbeaten = F.col("_certainly").isNull() & F.col("reason").isNull() & ~_undecided()
+    own_kind = ~F.col("category").isin(UNKNOWN) & (F.col("category") != F.col("_w_category"))
+    strong = (F.col("points") >= scoring.independent_bar) & (F.size("missing") == 0)
+    began = F.col("anchor_role") == INITIATING
+    found = ~F.col("is_winner") & unbeaten & own_kind & strong & began & lie_apart(ours, theirs)
+    return F.coalesce(found, F.lit(False))
+
+
 def _why_lost(independent: Column) -> Column:
     return (
         F.when(F.col("is_winner") | independent, None)
@@ -165,7 +187,8 @@ def _why_lost(independent: Column) -> Column:
 def _rivals(independent: Column) -> Column:
     """It lowers the margin: neither beaten nor a finding of its own, and it tells another story.
 
-    A suspect of unknown category on the winner's node, or one without a name, tells the same story with less of it.
+    A suspect of unknown category on the winner's node, or one without a name, tells the same story with less of it; what
+    the attempt overcame tells none.
     """
     nodes_met = F.coalesce(F.arrays_overlap("origin_nodes", "_w_nodes"), F.lit(False))
     one_link = F.coalesce(F.col("link") == F.col("_w_link"), F.lit(False))
@@ -173,7 +196,8 @@ def _rivals(independent: Column) -> Column:
     like = (F.col("category") == F.col("_w_category")) | (F.col("category") == UNKNOWN)
     same_story = like & (here | (F.size("origin") == 0))
     unbeaten = (_undecided() | F.col("reason").isNull()) & F.col("_certainly").isNull()
-    return ~F.col("is_winner") & ~independent & ~same_story & unbeaten
+    overcome = F.coalesce("_overcome", F.lit(False))
+    return ~F.col("is_winner") & ~independent & ~same_story & unbeaten & ~overcome
 
 
 def _ahead_of(rivals: Column) -> Column:

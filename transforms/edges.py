@@ -21,7 +21,8 @@ def beats(scored: DataFrame, explains: DataFrame) -> DataFrame:
     one_category = F.col("a_category") == F.col("b_category")
     one_name = (F.col("a_origin") == F.col("b_origin")) & (F.col("a_origin_scope") == F.col("b_origin_scope"))
     same_entity = one_name & ((F.size("a_origin") > 0) | one_category)
-    a_explains, b_explains = F.col("a_b").isNotNull() & maybe, F.col("b_a").isNotNull()
+    a_explains = F.col("a_b").isNotNull() & maybe & ~_arises_elsewhere("a", "b") & ~_overcome("a", "b")
+    b_explains = F.col("b_a").isNotNull() & ~_arises_elsewhere("b", "a") & ~_overcome("b", "a")
     one_link = _one_link()
     # A rule that asks for more does not undo what certainly came before it on the same place and explains it.
     began_it = b_explains & ~one_category & (seconds("b_t0_high") - slack < seconds("a_t0_low"))
@@ -49,24 +50,52 @@ def beats(scored: DataFrame, explains: DataFrame) -> DataFrame:
 
 _EDGE_COLUMNS = (
     "uid", "cid", "rule_id", "category", "score", "link", "link_nodes", "origin", "origin_scope", "specificity",
-    "t0_low", "t0_high", "anchor_type", "anchor_role", "anchor_clock", "clock_error_s", "clock_shared_s",
-    "clock_reference",
+    "origin_nodes", "t0_low", "t0_high", "anchor_type", "anchor_role", "anchor_clock", "clock_error_s",
+    "clock_shared_s", "clock_reference", "_overcome",
 )  # fmt: skip
+INITIATING = "initiating"
 _CLOCK = ("anchor_clock", "clock_error_s", "clock_shared_s", "clock_reference")
+
+
+def _arises_elsewhere(cause: str, effect: str) -> Column:
+    """The effect starts from what a fault of other nodes does not cause, and the cause lies on other nodes."""
+    starts_so = F.coalesce(F.col(f"{cause}_{effect}_local"), F.lit(False)) & (
+        F.col(f"{effect}_anchor_role") == INITIATING
+    )
+    another_story = F.col("a_category") != F.col("b_category")
+    return F.coalesce(starts_so & another_story & lie_apart(_nodes(cause), _nodes(effect)), F.lit(False))
+
+
+def _overcome(cause: str, effect: str) -> Column:
+    """The cause, and not the effect, was over before the attempt began, and did not keep it from making steps."""
+    over = [F.coalesce(F.col(f"{side}__overcome"), F.lit(False)) for side in (cause, effect)]
+    return over[0] & ~over[1]
+
+
+def _nodes(side: str) -> Column:
+    return touched(F.col(f"{side}_origin_nodes"), F.col(f"{side}_link_nodes"))
+
+
+def touched(origin_nodes: Column, link_nodes: Column) -> Column:
+    """The nodes that a candidate's origin lies on or serves."""
+    none = F.array().cast("array<string>")
+    return F.array_union(F.coalesce(origin_nodes, none), F.coalesce(link_nodes, none))
+
+
+def lie_apart(ours: Column, theirs: Column) -> Column:
+    """Both are on known nodes, and on no common one."""
+    return (F.size(ours) > 0) & (F.size(theirs) > 0) & ~F.arrays_overlap(ours, theirs)
 
 
 def _names_more() -> Column:
     """A names a part of what B names for the same category: a GPU or port of the node, anything where B names nothing.
 
-    A port also names more than a node that its link serves: what the node felt came through it; a mount and its server
-    more than the mount.
+    A port also names more than a node that its link serves: what the node felt came through it.
     """
     a, b = F.col("a_origin"), F.col("b_origin")
     inside = F.forall(a, lambda name: F.exists(b, lambda whole: name.startswith(F.concat(whole, F.lit("/")))))
     served = (F.col("b_origin_scope") == "node") & F.forall(b, lambda name: F.array_contains("a_link_nodes", name))
-    of_mount = (F.col("a_origin_scope") == "filesystem") & (F.col("b_origin_scope") == "filesystem")
-    also_server = of_mount & (F.size(a) > F.size(b)) & (F.size(F.array_except(b, a)) == 0)
-    located = (F.size(a) > 0) & ((F.size(b) == 0) | inside | also_server | F.coalesce(served, F.lit(False)))
+    located = (F.size(a) > 0) & ((F.size(b) == 0) | inside | F.coalesce(served, F.lit(False)))
     return (F.col("a_category") == F.col("b_category")) & located
 
 
@@ -92,5 +121,6 @@ def _explaining(explains: DataFrame, a: str, b: str) -> DataFrame:
             F.col("rule_id").alias(f"{a}_rule_id"),
             F.col("event_type").alias(f"{b}_anchor_type"),
             F.lit(True).alias(f"{a}_{b}"),
+            F.col("is_local").alias(f"{a}_{b}_local"),
         )
     )

@@ -3,11 +3,13 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from firstfault.transforms.filesystems import filesystem_origin
+from firstfault.transforms.nodes_apart import BY_NODE, node_apart
 from firstfault.transforms.reporters import LAST, STOPPED
 
 
 def with_origin(
-    anchors: DataFrame, attempts: DataFrame, placement: DataFrame, topology: DataFrame, mounts: DataFrame
+    anchors: DataFrame, attempts: DataFrame, placement: DataFrame, topology: DataFrame, names: DataFrame
 ) -> DataFrame:
     """The anchors with `origin` (sorted names), `origin_scope` and `origin_nodes`; unresolvable ones are left out.
 
@@ -21,7 +23,7 @@ def with_origin(
         attempts: Attempts with uid and nodes.
         placement: Ranks of attempts with uid.
         topology: HCAs of nodes.
-        mounts: Result of `mounts_named`.
+        names: Result of `names_known`.
     """
     ranks = placement.groupBy("uid").agg(
         F.array_sort(F.collect_set("rank")).alias("_ranks"),
@@ -31,39 +33,20 @@ def with_origin(
         attempts.select("uid", F.col("nodes").alias("_nodes"), F.col("source_cluster").alias("_cluster")),
         "uid",
     ).join(ranks, "uid", "left")
-    shared = known.join(_common(known, topology), ["uid", "spec_id", "entity"], "left")
+    shared = known.join(_common(known, topology), ["uid", "spec_id", "entity"], "left").join(names, "uid", "left")
     named = shared.withColumns({"_silent": _silent_ranks(), "_behind": _behind_ranks()})
     located = named.withColumn("origin", _origin()).withColumn("origin_scope", _scope())
     kept = located.where(
         ~F.col("blame").isin("silent", "behind", "ranks", "common", STOPPED, LAST) | (F.size("origin") > 0)
     )
-    linked = _with_mount(_with_link(kept, topology), mounts)
-    return linked.withColumn("origin_nodes", _origin_nodes()).drop(
-        "_nodes", "_cluster", "_ranks", "_rank_nodes", "_silent", "_behind", "_common", "apart"
-    )
+    linked = _with_link(kept, topology)
+    return linked.withColumn("origin_nodes", _origin_nodes()).drop(*_HELPERS, *(c for c in names.columns if c != "uid"))
 
 
-def mounts_named(tagged: DataFrame) -> DataFrame:
-    """One row (uid, mount) per attempt whose own storage errors name one mount only.
-
-    A server or a storage target is known by the mount that the job lost with it, and by no other where there are
-    several.
-
-    Args:
-        tagged: Tagged events with places.
-    """
-    own = tagged.where("relation = 'own' and event_type like 'storage.%' and _filesystem like '/%'")
-    named = own.groupBy("uid").agg(F.collect_set("_filesystem").alias("_mounts")).where("size(_mounts) = 1")
-    return named.select("uid", F.col("_mounts")[0].alias("mount"))
-
-
-def _with_mount(located: DataFrame, mounts: DataFrame) -> DataFrame:
-    """The anchors; a file system named by its server or target is named by the job's mount as well."""
-    known = located.join(mounts, "uid", "left")
-    by_server = (F.col("origin_scope") == "filesystem") & F.forall("origin", lambda name: ~name.startswith("/"))
-    both = F.array_sort(F.array_union(F.col("origin"), F.array("mount")))
-    named = F.when(by_server & (F.size("origin") > 0) & F.col("mount").isNotNull(), both)
-    return known.withColumn("origin", F.coalesce(named, F.col("origin"))).drop("mount")
+_HELPERS = (
+    "_nodes", "_cluster", "_ranks", "_rank_nodes", "_silent", "_behind", "_common", "apart", "placed_ranks", "peers",
+    "said",
+)  # fmt: skip
 
 
 def _with_link(located: DataFrame, topology: DataFrame) -> DataFrame:
@@ -147,6 +130,7 @@ def _origin() -> Column:
     silent = F.when(by_node, _nodes_of(F.col("_silent"))).otherwise(_names(F.col("_silent")))
     behind = F.when(by_node, _nodes_of(F.col("_behind"))).otherwise(_names(F.col("_behind")))
     none = F.array().cast("array<string>")
+    is_store = blame.isin("filesystem", "attr") & (F.col("scope") == "filesystem")
     return F.coalesce(
         F.when(blame.isin("scheduler", "job"), none)
         .when(blame == "silent", silent)
@@ -154,6 +138,8 @@ def _origin() -> Column:
         .when(blame.isin(STOPPED, LAST), F.col("apart"))
         .when(blame == "ranks", _named_together())
         .when(blame == "common", F.when(F.col("_common").isNotNull(), F.array("_common")))
+        .when(blame.isin(*BY_NODE), F.array_compact(F.array(node_apart(blame))))
+        .when(is_store, F.array_compact(F.array(filesystem_origin(F.col("entity"), F.col("first.attrs")))))
         .otherwise(F.when(F.col("entity") != "", F.array("entity"))),
         none,
     )
@@ -162,8 +148,8 @@ def _origin() -> Column:
 def _scope() -> Column:
     """The rule's scope; `node` where only the node of a device or port is known, `job` where nothing is."""
     is_node = F.col("blame").isin("device", "port") & (F.col("entity") == F.col("first.node"))
-    by_name = F.col("blame").isin("rank", "filesystem")
-    is_nobody = by_name & (F.col("entity") == "")
+    by_name = F.col("blame").isin("rank", "filesystem", *BY_NODE)
+    is_nobody = by_name & (F.size("origin") == 0)
     return F.when(is_nobody, "job").when(is_node, "node").otherwise(F.col("scope"))
 
 

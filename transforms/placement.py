@@ -18,7 +18,9 @@ PLACEMENT = Table(
         column("rank", INT, "global rank", required=True),
         column("node", TEXT, "node it ran on"),
         column("device", TEXT, "PCI id of its GPU, when an initialisation line says it"),
-        column("basis", TEXT, "path, or init_line where the communicator said it"),
+        column(
+            "basis", TEXT, "init_line where the communicator said it, path of a log, or task of the scheduler's step"
+        ),
     ),
     keys=("cluster", "job_id", "attempt", "rank"),
     partitions=("day",),
@@ -31,7 +33,8 @@ def build_placement(seen: DataFrame, own_events: DataFrame, attempts: DataFrame)
 
     Args:
         seen: cluster, job_id, attempt_hint, rank, node of the log streams.
-        own_events: scoped events of relation `own`, whose `comm.init_complete` names rank, node and bus id.
+        own_events: scoped events of relation `own`, whose `comm.init_complete` names rank, node and bus id, and whose
+            ends of tasks by `srun` name task and node.
         attempts: attempts to place.
     """
     key = list(ATTEMPT_KEY)
@@ -45,17 +48,17 @@ def build_placement(seen: DataFrame, own_events: DataFrame, attempts: DataFrame)
             "rank",
             _known_node("node"),
             F.lit(None).cast("string").alias("device"),
-            F.lit(0).alias("_p"),
+            F.lit(1).alias("_p"),
         )
     )
     by_line = own_events.where("event_type = 'comm.init_complete' and rank is not null").select(
-        *key, "day", "rank", "node", "device", F.lit(1).alias("_p")
+        *key, "day", "rank", "node", "device", F.lit(2).alias("_p")
     )
-    said = by_path.unionByName(by_line)
+    said = by_path.unionByName(by_line).unionByName(_by_task(own_events))
     rows = said.groupBy(*key, "day", "rank").agg(
         _best("node").alias("node"),
         _best("device").alias("device"),
-        F.when(F.max("_p") == 1, "init_line").otherwise("path").alias("basis"),
+        F.element_at(F.array(F.lit("task"), F.lit("path"), F.lit("init_line")), F.max("_p") + 1).alias("basis"),
     )
     return PLACEMENT.conform(rows)
 
@@ -90,16 +93,45 @@ def with_rank_node(rows: DataFrame, ranks: DataFrame) -> DataFrame:
     return rows.join(F.broadcast(ran), on, "left").drop(*(f"_r_{c}" for c in key))
 
 
-def fill_nodes(scoped: DataFrame, placement: DataFrame) -> DataFrame:
+def _by_task(own_events: DataFrame) -> DataFrame:
+    """Ranks by the tasks that srun saw end on a node, where it started several there: a task then is a rank.
+
+    With one task a node each is a launcher of several ranks, and its number says nothing of theirs.
+    """
+    key = [*ATTEMPT_KEY, "day"]
+    first_last = F.transform(
+        F.split(F.col("attrs")["tasks"], ","), lambda part: F.transform(F.split(part, "-"), lambda n: n.try_cast("int"))
+    )
+    numbers = F.flatten(
+        F.transform(
+            F.filter(first_last, lambda ends: ends[0] <= ends[F.size(ends) - 1]),
+            lambda ends: F.sequence(ends[0], ends[F.size(ends) - 1]),
+        )
+    )
+    ended = own_events.where((F.col("attrs")["by"] == "srun") & F.col("node").isNotNull())
+    tasks = ended.select(*key, "node", F.explode(numbers).alias("rank"))
+    several = tasks.groupBy(*ATTEMPT_KEY, "node").agg(F.countDistinct("rank").alias("_n"))
+    launched = several.groupBy(*ATTEMPT_KEY).agg(F.max("_n").alias("_n")).where("_n > 1")
+    device = F.lit(None).cast("string").alias("device")
+    return tasks.join(launched, list(ATTEMPT_KEY)).select(*key, "rank", "node", device, F.lit(0).alias("_p"))
+
+
+def fill_nodes(scoped: DataFrame, placement: DataFrame, attempts: DataFrame) -> DataFrame:
     """The scoped events, those that name only a rank with the node that the rank ran on.
+
+    All that a job of one node says of itself, it says of that node.
 
     Args:
         scoped: Scoped events.
         placement: Ranks of the same attempts.
+        attempts: Attempts with their nodes.
     """
     ran = placement.where("node is not null").select(*ATTEMPT_KEY, "rank", F.col("node").alias("_ran_on"))
+    alone = attempts.where(F.size("nodes") == 1).select(*ATTEMPT_KEY, F.col("nodes")[0].alias("_alone"))
     known = scoped.join(F.broadcast(ran), [*ATTEMPT_KEY, "rank"], "left")
-    return known.withColumn("node", F.coalesce("node", "_ran_on")).select(*scoped.columns)
+    placed = known.join(F.broadcast(alone), list(ATTEMPT_KEY), "left")
+    here = F.when(F.col("relation") == "own", F.col("_alone"))
+    return placed.withColumn("node", F.coalesce("node", "_ran_on", here)).select(*scoped.columns)
 
 
 def _best(name: str) -> Column:

@@ -99,7 +99,13 @@ CLAUSES = StructType(
     ]
 )
 SPEC_PROBES = StructType([column("spec_id", INT, "anchor"), column("probe_id", INT, "looked for around it")])
-EXPLAINS = StructType([column("rule_id", TEXT, "rule"), column("event_type", TEXT, "symptom that it explains")])
+EXPLAINS = StructType(
+    [
+        column("rule_id", TEXT, "rule"),
+        column("event_type", TEXT, "symptom that it explains"),
+        column("is_local", BOOL, "where the symptom is initiating, a fault on other nodes does not cause it"),
+    ]
+)
 TABLES = {
     "selectors": SELECTORS,
     "specs": SPECS,

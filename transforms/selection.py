@@ -3,6 +3,8 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from firstfault.transforms.filesystems import filesystem_name
+
 _COLUMN_FIELDS = ("class", "role", "category", "node", "rank", "source", "relation", "code", "count")
 MAX_KEYS = 256
 """Most keys of one selector, a product over the values of the fields it asks for."""
@@ -32,7 +34,6 @@ def with_places(events: DataFrame, topology: DataFrame) -> DataFrame:
     )
     named_port = F.coalesce("_leaf", "port")
     of_switch = F.when(~named_port.contains("/"), F.substring_index(named_port, ":", 1))
-    path = F.coalesce(F.col("attrs")["mount"], F.regexp_extract(F.col("attrs")["path"], r"^(/[^/\s]+)", 1))
     return placed.withColumns(
         {
             "_device": F.concat_ws("/", "node", "device"),
@@ -42,7 +43,7 @@ def with_places(events: DataFrame, topology: DataFrame) -> DataFrame:
             "_switches": F.when(of_switch.isNotNull(), F.array(of_switch)).otherwise(
                 F.coalesce("_node_switches", F.array())
             ),
-            "_filesystem": F.nullif(F.coalesce(path, F.col("attrs")["server"], F.col("attrs")["fs"]), F.lit("")),
+            "_filesystem": filesystem_name(),
         }
     ).drop("_node_ports", "_node_switches", "_leaf")
 

@@ -15,6 +15,9 @@ PLACEHOLDERS = frozenset({"origin", "node", "device", "code", "count", "nodes", 
 SCOPES = {
     "anchor.device": {"gpu"},
     "anchor.node": {"node"},
+    "anchor.only_node": {"node"},
+    "anchor.filesystem": {"filesystem"},
+    "hub": {"node"},
     "anchor.port": {"port"},
     "anchor.rank": {"rank"},
     "anchor.ranks": {"rank"},
@@ -109,7 +112,7 @@ def _has(event: str, attribute: str, vocabulary: Vocabulary) -> bool:
 def _blame(rule: Rule, vocabulary: Vocabulary) -> Iterator[tuple[Keys, str]]:
     source, scope = rule.blame.source, rule.blame.scope
     kind, _, attribute = source.partition(":")
-    if kind == "attr" and not _has(rule.anchor.event, attribute, vocabulary):
+    if kind in {"attr", "odd"} and not _has(rule.anchor.event, attribute, vocabulary):
         yield ("blame", "from"), f"{attribute} is no attribute of {rule.anchor.event}, take one that it has"
     fitting = SCOPES.get(source)
     if fitting is not None and scope not in fitting:

@@ -10,6 +10,7 @@ from firstfault.rules.engine.model import Rule
 from firstfault.rules.engine.numbering import Numbering, Numbers, probe_of, spec_key
 from firstfault.rules.engine.vocabulary import Vocabulary
 from firstfault.transforms.composites import SEQUENCE
+from firstfault.transforms.filesystems import NAMING
 from firstfault.transforms.step_times import STEP
 
 Row = dict[str, Any]
@@ -35,7 +36,8 @@ def compile_rules(
         versions: Rule id -> version of its text.
     """
     numbers = Numbers()
-    numbers.selector(Selector(event=STEP))  # progress is asked for whatever the rules are
+    for event in (STEP, *NAMING):  # progress and names are asked for whatever the rules are
+        numbers.selector(Selector(event=event))
     spec_probes: dict[tuple[int, int], None] = {}
     rule_rows: list[Row] = []
     clause_rows: list[Row] = []
@@ -48,7 +50,9 @@ def compile_rules(
             spec_probes |= dict.fromkeys((spec, p) for p in (probe, *parts))
             clause_rows.append(_clause_row(rule, number, clause, probe))
         types = {t for glob in (*rule.explains, rule.anchor.event) for t in vocabulary.expand(glob)}
-        explains += [{"rule_id": rule.id, "event_type": t} for t in sorted(types)]
+        explains += [
+            {"rule_id": rule.id, "event_type": t, "is_local": vocabulary.events[t].local} for t in sorted(types)
+        ]
     return {
         "selectors": _selector_rows(numbers.selectors, vocabulary),
         "specs": _spec_rows(numbers.specs),

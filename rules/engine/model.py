@@ -20,7 +20,8 @@ Status = Literal["experimental", "test", "stable", "deprecated"]
 Blamed = Annotated[
     str,
     Field(
-        pattern=r"^(anchor\.(device|node|port|rank|ranks|filesystem)|attr:[a-z_]+|silent|behind|stopped|last_reporter"
+        pattern=r"^(anchor\.(device|node|only_node|port|rank|ranks|filesystem)|attr:[a-z_]+|odd:[a-z_]+|hub|silent|behind"
+        r"|stopped|last_reporter"
         r"|common:(switch|rack|power_domain|filesystem)|scheduler|job)$"
     ),
 ]
@@ -29,7 +30,10 @@ Scope = Literal["gpu", "node", "port", "rank", "rack", "power_domain", "filesyst
 
 
 class Blame(StrictPart):
-    """Who is named, and where the name comes from; by_s: by how much a `stopped` or `last_reporter` stands apart."""
+    """Who is named, and where the name comes from; by_s: by how much a `stopped` or `last_reporter` stands apart.
+
+    `anchor.only_node`, `hub` (the common end of failed connections) and `odd:<attribute>` name one node or the job.
+    """
 
     scope: Scope
     source: Blamed = Field(alias="from")

@@ -28,6 +28,7 @@ class EventType(Strict):
         key: Attribute that tells two such events apart; it becomes the event's code, looked up in `catalogue`.
         outcome: How an attempt ended that logs it last and has no scheduler record.
         catalogue: Catalogue whose role, category and class replace the defaults.
+        local: Where it is initiating, a fault that lies on other nodes does not cause it.
     """
 
     summary: str
@@ -39,6 +40,7 @@ class EventType(Strict):
     key: str | None = None
     outcome: str | None = None
     catalogue: str | None = None
+    local: bool = False
 
     @model_validator(mode="after")
     def _key_is_an_attribute(self) -> "EventType":
@@ -100,7 +102,10 @@ class Vocabulary(Words):
 
     def expand(self, glob: str) -> set[str]:
         """Event types that a name, a glob such as `comm.*` or several of them (`a|b.*`) stand for; empty if none."""
-        return {name for name in self.events for part in glob.split("|") if fnmatchcase(name, part.strip())}
+        found: set[str] = set()
+        for part in (words.strip() for words in glob.split("|")):
+            found |= {part} if part in self.events else {name for name in self.events if fnmatchcase(name, part)}
+        return found
 
     @property
     def folding(self) -> dict[str, Fold]:

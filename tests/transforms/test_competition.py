@@ -7,7 +7,7 @@ from firstfault.transforms.candidates import CANDIDATES
 from firstfault.transforms.competition import Scoring, compete, with_coverage
 from firstfault.transforms.contract import column
 from firstfault.transforms.rule_tables import EXPLAINS
-from firstfault.transforms.types import TEXT, TEXTS
+from firstfault.transforms.types import BOOL, TEXT, TEXTS
 from tests.frames import collected, frame, rows, scoped
 
 SCORING = Scoring(
@@ -25,6 +25,7 @@ SCHEMA = type(CANDIDATES.schema)(
         column("explained", TEXTS, "symptoms"),
         column("link", TEXT, "link"),
         column("link_nodes", TEXTS, "nodes behind it"),
+        column("_overcome", BOOL, "over before the attempt began"),
     ]
 )
 EXPLAINED = {
@@ -35,7 +36,11 @@ EXPLAINED = {
     "link_or_xid": ["net.link_down", "gpu.xid"],
     "killed": ["proc.killed"],
     "end": ["sched.end"],
+    "lost": ["app.raised", "comm.timeout"],
+    "raised": ["comm.timeout"],
 }
+LOCAL = {"app.raised"}
+"""Symptoms that a fault of other nodes does not cause."""
 
 
 def explanation(rule, anchor, low, high=None, **given) -> dict:
@@ -147,6 +152,30 @@ CASES = {
         explanation("xid", "gpu.xid", "03:00:00", specificity=1, points=4.0),
         explanation("comm", "comm.timeout", "03:00:30", specificity=9, points=9.0),
     ],
+    "raised under a fault of another node": [
+        explanation("lost", "gpu.lost", "03:00:00", origin_nodes=["n1"], points=5.0, explained=["a", "b"]),
+        explanation("raised", "app.raised", "03:00:05", origin_nodes=["n2"], node="n2", explained=["b"]),
+    ],
+    "raised perhaps before a fault of another node": [
+        explanation("lost", "gpu.lost", "03:00:03", origin_nodes=["n1"], points=5.0),
+        explanation("raised", "app.raised", "03:00:02", "03:00:09", origin_nodes=["n2"], node="n2"),
+    ],
+    "raised under a fault of its node": [
+        explanation("lost", "gpu.lost", "03:00:00", origin_nodes=["n1"], origin=["n1/0000:3b:00"]),
+        explanation("raised", "app.raised", "03:00:05", origin_nodes=["n1"], origin=["rank-3"], points=9.0),
+    ],
+    "passed on under a fault of another node": [
+        explanation("lost", "gpu.lost", "03:00:00", origin_nodes=["n1"]),
+        explanation("raised", "app.raised", "03:00:05", origin_nodes=["n2"], node="n2", anchor_role="cascade"),
+    ],
+    "raised under a fault of nobody's node": [
+        explanation("lost", "gpu.lost", "03:00:00", origin=["/scratch"]),
+        explanation("raised", "app.raised", "03:00:05", origin_nodes=["n2"], node="n2"),
+    ],
+    "over before the attempt made steps": [
+        explanation("xid", "gpu.xid", "03:00:00", _overcome=True),
+        explanation("comm", "comm.timeout", "03:30:00", node="n2", points=4.5),
+    ],
     "alone": [XID],
 }  # fmt: skip
 
@@ -157,7 +186,9 @@ def judged(spark):
     given = [
         c | {"uid": name, "cid": f"{name} {n}", "job_id": name} for name, cs in CASES.items() for n, c in enumerate(cs)
     ]
-    explains = [{"rule_id": r, "event_type": t} for r, types in EXPLAINED.items() for t in types]
+    explains = [
+        {"rule_id": r, "event_type": t, "is_local": t in LOCAL} for r, types in EXPLAINED.items() for t in types
+    ]
     found = collected(compete(frame(spark, SCHEMA, given), frame(spark, EXPLAINS, explains), SCORING))
     return {name: {r["rule_id"]: r for r in found if r["uid"] == name} for name in CASES}
 
@@ -242,6 +273,29 @@ def test_a_second_fault_of_another_place_with_symptoms_of_its_own_is_a_finding(j
     assert rule == "xid"
     assert {r for r, row in judged["two faults"].items() if row["is_independent"]} == {"killed"}
     assert others == {"killed": None, "end": "covers_less", "link": "low_points", "comm": "source_missing"}
+
+
+def test_a_fault_of_other_nodes_does_not_explain_what_arises_where_it_is_seen(judged):
+    assert verdict(judged, "raised under a fault of another node") == ("lost", {"raised": None}, True)
+    assert judged["raised under a fault of another node"]["lost"]["margin"] == 5.0
+    assert verdict(judged, "raised perhaps before a fault of another node") == ("lost", {"raised": None}, False)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "raised under a fault of its node",
+        "passed on under a fault of another node",
+        "raised under a fault of nobody's node",
+    ],
+)
+def test_a_fault_explains_what_it_reaches(judged, name):
+    assert verdict(judged, name) == ("lost", {"raised": "explained_by"}, True)
+
+
+def test_what_the_attempt_overcame_explains_nothing_that_came_after(judged):
+    assert verdict(judged, "over before the attempt made steps") == ("comm", {"xid": "low_points"}, True)
+    assert judged["over before the attempt made steps"]["comm"]["margin"] == 4.5
 
 
 def test_a_tie_is_broken_by_the_rules_name(judged):

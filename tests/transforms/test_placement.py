@@ -21,6 +21,9 @@ def test_ranks_come_from_paths_and_initialisation_lines_know_better(spark):
             "event_type": event_type,
         } | given  # fmt: skip
 
+    def task(job, tasks, by="srun", **given):
+        return line(job, None, "proc.exit", attrs={"tasks": tasks, "by": by}, **given)
+
     def path(job, rank, node=None, hint=None, cluster="c"):
         return {"cluster": cluster, "job_id": job, "attempt_hint": hint, "rank": rank, "node": node}
 
@@ -41,6 +44,13 @@ def test_ranks_come_from_paths_and_initialisation_lines_know_better(spark):
         line("1", 3, node="n2"),
         line("1", None, node="n2"),
         line("1", 0, "train.step", node="n2", device="0000:99:00"),
+        task("1", "8", node="n1"),
+        task("3", "0-1,3", node="n1"),
+        task("3", "4", node="n2"),
+        task("3", "6-5,x", node="n2"),
+        task("4", "0", node="n1"),
+        task("4", "1", node="n2"),
+        task("4", "2", node="n1", by=None),
     ]
     made = build_placement(
         frame(spark, SEEN, seen), frame(spark, SCOPED_EVENTS, lines), frame(spark, ATTEMPTS, attempts)
@@ -52,6 +62,11 @@ def test_ranks_come_from_paths_and_initialisation_lines_know_better(spark):
         ("alpha", "1", 0, 3, "n2", None, "init_line"),
         ("alpha", "1", 1, 0, "n3", None, "path"),
         ("alpha", "2", 0, 0, "n9", None, "path"),
+        # Several tasks a node are ranks; one a node starts others, and its number is no rank.
+        ("alpha", "3", 0, 0, "n1", None, "task"),
+        ("alpha", "3", 0, 1, "n1", None, "task"),
+        ("alpha", "3", 0, 3, "n1", None, "task"),
+        ("alpha", "3", 0, 4, "n2", None, "task"),
     ]
 
 
@@ -66,12 +81,21 @@ def test_an_event_that_names_only_its_rank_gets_the_node_that_the_rank_ran_on(sp
         key | {"event_id": "other attempt", "attempt": 1, "rank": 3, "relation": "own"},
     ]
     ranks = [key | {"rank": 3, "node": "n2"}, key | {"rank": 4}]
-    filled = fill_nodes(frame(spark, SCOPED_EVENTS, events), frame(spark, PLACEMENT, ranks))
+    attempts = [key | {"nodes": ["n2", "n7"]}, key | {"job_id": "2", "nodes": ["n5"]}]
+    events += [
+        key | {"job_id": "2", "event_id": "a job of one node", "relation": "own"},
+        key | {"job_id": "2", "event_id": "of a port it uses", "relation": "port", "port": "sw1:1"},
+    ]
+    filled = fill_nodes(
+        frame(spark, SCOPED_EVENTS, events), frame(spark, PLACEMENT, ranks), frame(spark, ATTEMPTS, attempts)
+    )
     assert filled.columns == SCOPED_EVENTS.columns
     assert rows(filled, "event_id", "node", "rank") == [
+        ("a job of one node", "n5", None),
         ("by rank", "n2", 3),
         ("names its node", "n7", 3),
         ("no rank", None, None),
+        ("of a port it uses", None, None),
         ("other attempt", None, 3),
         ("rank nobody placed", None, 4),
         ("unknown rank", None, 9),

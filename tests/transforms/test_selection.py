@@ -119,6 +119,14 @@ PLACES = {
     "the other cluster": {"node": "n1", "source_cluster": "d"},
     "a mount": {"attrs": {"mount": "/scratch", "path": "/home/u"}},
     "a path": {"attrs": {"path": "/scratch/u1/ckpt.pt"}},
+    "a path below a folder of mounts": {"attrs": {"path": "/gpfs/fs1/u1/ckpt.pt"}},
+    "a file in a folder of mounts": {"attrs": {"path": "/mnt/ckpt.pt"}},
+    "a URL": {"attrs": {"url": "s3a://corpus"}},
+    "a path that is a URL": {"attrs": {"path": "hdfs://nn1.cl:8020/ckpt/x"}},
+    "a request of a bucket": {"attrs": {"scheme": "s3", "endpoint": "https://s3.cl/train-ckpt/x.pt"}},
+    "a request at a bucket's host": {"attrs": {"scheme": "s3", "endpoint": "https://a.b.s3.eu-west-1.amazonaws.com/x"}},
+    "a request of an operation": {"attrs": {"scheme": "s3", "endpoint": "PutObject"}},
+    "a request of another kind": {"attrs": {"endpoint": "https://hub.cl/models/x"}},
     "a server": {"attrs": {"server": "oss-1"}},
     "a relative path": {"attrs": {"path": "ckpt.pt"}},
     "people": {"workload_key": "u1/train", "user": "u1"},
@@ -173,6 +181,20 @@ def test_a_file_system_is_a_mount_the_head_of_a_path_or_a_server(keys):
         "a mount": ["/scratch"], "a path": ["/scratch"], "a server": ["oss-1"], "a relative path": None,
     }  # fmt: skip
     assert keys["a server"]["attr"] == ["oss-1"]
+    assert keys["a path below a folder of mounts"]["filesystem"] == ["/gpfs/fs1"]
+    assert keys["a file in a folder of mounts"]["filesystem"] == ["/mnt"]
+
+
+def test_a_store_is_its_bucket_or_url_whatever_names_it(keys):
+    found = {name: keys[name].get("filesystem") for name in PLACES if name.startswith(("a request", "a URL"))}
+    assert found == {
+        "a URL": ["s3://corpus"],
+        "a request of a bucket": ["s3://train-ckpt"],
+        "a request at a bucket's host": ["s3://a.b"],
+        "a request of an operation": None,
+        "a request of another kind": None,
+    }
+    assert keys["a path that is a URL"]["filesystem"] == ["hdfs://nn1.cl:8020"]
 
 
 def test_workload_and_user_carry_the_cluster(keys):
