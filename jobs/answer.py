@@ -10,11 +10,13 @@ from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 from pydantic import BaseModel, ConfigDict
 
+from firstfault.jobs.label_words import held_of
 from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.contract import Table
 from firstfault.transforms.coverage import COVERAGE
 from firstfault.transforms.evidence import EVIDENCE
 from firstfault.transforms.keys import ATTEMPT_KEY
+from firstfault.transforms.labels import LABELS
 from firstfault.transforms.results import RESULTS
 
 SCHEMA_VERSION = "1.0"
@@ -94,6 +96,17 @@ class Source(_Part):
     clock_faults: list[str] | None = None
 
 
+class Label(_Part):
+    """What an operator says now, as a source has it."""
+
+    category: str
+    origin_scope: str | None
+    origin: list[str]
+    who: str | None = None
+    source: str
+    labelled_at: datetime | None
+
+
 class Answer(_Part):
     """One attempt's verdict."""
 
@@ -127,6 +140,10 @@ class Answer(_Part):
     gpu_hours_lost: float | None
     ruleset_version: str
     label_category: str | None = None
+    label_origin: list[str] | None = None
+    label_agrees: bool | None = None
+    label_conflict: bool | None = None
+    labels: list[Label] = []
     start: datetime | None = None
     end: datetime | None = None
     nodes: list[str] = []
@@ -153,6 +170,9 @@ def read_answer(lake: str, job_id: str, attempt: int | None, cluster: str | None
     told = (verdict | window).items()
     plain = {k: v for k, v in told if v is not None or k not in {"symptoms", "nodes", "poor_inputs"}}
     plain["symptoms"] = dict(plain.get("symptoms") or {})
+    names = {chosen["cluster"], chosen.get("source_cluster")}
+    said = lake_rows(lake, LABELS, job_id=key["job_id"], attempt=key["attempt"])
+    plain["labels"] = held_of(row for row in said if row["cluster"] in names)
     return Answer.model_validate(_in_utc(plain | {"evidence": steps, "coverage": sources}))
 
 

@@ -76,10 +76,10 @@ def held_of(statements: Iterable[Row]) -> list[Row]:
     newest: dict[tuple[Any, ...], Row] = {}
     for row in sorted(statements, key=_order):
         if row["kind"] == OPERATOR and not row.get("refutes"):
-            newest[tuple(row[k] for k in VOICE)] = row | {"origin": row.get("origin") or []}
+            newest[tuple(row.get(k) for k in VOICE)] = row | {"origin": row.get("origin") or []}
     held = [row for row in newest.values() if not row.get("withdrawn")]
     return sorted(
-        held, key=lambda s: (s["category"], s["origin_scope"] or "", s["origin"], s["who"] or "", s["source"])
+        held, key=lambda s: (s["category"], s["origin_scope"] or "", s["origin"], s.get("who") or "", s["source"])
     )
 
 

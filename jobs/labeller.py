@@ -207,9 +207,12 @@ def _not_of(attempt: Row, row: Row) -> list[str]:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    how = ("withdrawn",) if row["withdrawn"] else ()
-    how += (f"weak {row['weight']:.2f}",) if row["kind"] == WEAK else ()
-    how += ("refutes",) if row["refutes"] else ()
+    words = {
+        "withdrawn": row["withdrawn"],
+        f"weak {row['weight'] or 1:.2f}": row["kind"] == WEAK,
+        "refutes": row["refutes"],
+    }
+    how = [word for word, holds in words.items() if holds]
     when = row["labelled_at"].strftime("%Y-%m-%d %H:%M") if row["labelled_at"] else "-"
     origin = ", ".join(row["origin"] or []) or row["origin_scope"] or "-"
     return when, row["who"] or "-", row["source"], row["category"], origin, ", ".join(how), row["note"] or ""

@@ -118,6 +118,20 @@ class LightTable:
         write_deltalake(table, rows, mode="overwrite", predicate=of_days, schema_mode="merge" if days else "overwrite")
         return True
 
+    def replace_kind(self, rows: pa.Table, kind: str) -> bool:
+        """Replaces the rows of one `kind` unless they are already equal; the others are not touched.
+
+        Args:
+            rows: The new rows, all of this kind.
+            kind: Value of the column `kind`, a word of ours.
+        """
+        dataset = self.dataset()
+        held = self._schema.empty_table() if dataset is None else dataset.to_table(filter=pc.field("kind") == kind)
+        if contents(pa.table([_column(held, field) for field in self._schema], schema=self._schema)) == contents(rows):
+            return False
+        write_deltalake(self.opened(), rows, mode="overwrite", predicate=f"kind = '{kind}'", schema_mode="merge")
+        return True
+
     def _holds(self, table: DeltaTable, rows: pa.Table, days: Sequence[date] | None) -> bool:
         """Whether the table's rows of the days are these; never of a table without any, so that it comes to be."""
         if table.version() == 0 and not table.file_uris():

@@ -26,7 +26,7 @@ from firstfault.transforms.twins_in_flight import TWIN_SOURCES, twin_candidates,
 
 Flags = npt.NDArray[np.bool_]
 
-RECORD_SOURCES = frozenset({"sacct", "kube", "topology", "labels"})
+RECORD_SOURCES = frozenset({"sacct", "kube", "topology", "labels", "repairs"})
 """Sources whose records become rows of tables, not events only."""
 ARRIVAL_BUCKET_S = 300
 """Of a node's lines with a collector's stamp, the fastest delivery in each such span is a witness of its clock."""

@@ -12,7 +12,8 @@ from firstfault.rules.engine.yaml_io import KnowledgeError, Problems, build, loa
 
 OTHER_FOLDERS = frozenset({"engine", "patterns", "signals", "catalogues", "templates"})
 LOCK_FILE = "rules.lock.yaml"
-OF_REVIEWS = ("promotion.yaml", "review.yaml", "weak_labels.yaml")
+WEAK_FILE = "weak_labels.yaml"
+OF_REVIEWS = ("promotion.yaml", "review.yaml", WEAK_FILE)
 """What rules are judged by, and no verdict depends on."""
 VERSION_DIGITS = 12
 

@@ -30,7 +30,7 @@ def test_lines_without_an_event_stay_behind_and_refused_and_dropped_ones_go_on()
     assert going_on(rows, hits=[None, [HIT], None, None, None]) == [1, 2, 3]
 
 
-@pytest.mark.parametrize("source", ["sacct", "kube", "topology", "labels"])
+@pytest.mark.parametrize("source", ["sacct", "kube", "topology", "labels", "repairs"])
 def test_records_go_on_whole(source):
     assert going_on(read(line(0), line(1)), source) == [0, 1]
 
