@@ -11,7 +11,7 @@ from firstfault.rules.engine.vocabulary import Vocabulary
 from firstfault.rules.engine.yaml_io import KnowledgeError, Problems, build, load_documents
 
 OTHER_FOLDERS = frozenset({"engine", "patterns", "signals", "catalogues", "templates"})
-LOCK_FILE = "rules.lock.yaml"
+LOCK_FILE, REVIEW_FILE = "rules.lock.yaml", "review.yaml"
 VERSION_DIGITS = 12
 
 
@@ -66,13 +66,14 @@ def _load(file: Path, vocabulary: Vocabulary, templates: Templates, problems: Pr
 def ruleset_version(root: Path) -> str:
     """Hash of everything a verdict depends on: rules, vocabulary, catalogues, patterns, signals, windows and scoring.
 
-    The lock is none of it: it tells which rules were agreed upon, not what they say.
+    The lock is none of it: it tells which rules were agreed upon, not what they say; nor is what the monthly review
+    holds them to.
 
     Args:
         root: The rules folder.
     """
     total = hashlib.sha256()
-    files = (file for file in root.rglob("*.yaml") if file != root / LOCK_FILE)
+    files = (file for file in root.rglob("*.yaml") if file not in {root / LOCK_FILE, root / REVIEW_FILE})
     for file in sorted(files, key=lambda f: f.relative_to(root).as_posix()):
         content = hashlib.sha256(file.read_bytes()).hexdigest()
         total.update(f"{file.relative_to(root).as_posix()}\x1f{content}\n".encode())
