@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from firstfault.jobs.maintain_cli import maintain_command
+from firstfault.jobs.review.cli import review_command
 from firstfault.jobs.rules_commands import COMMANDS
 
 DONE, FAILED, USAGE, CRITICAL, BUSY = 0, 1, 2, 3, 4
@@ -211,6 +212,7 @@ def doctor(
 
 
 app.command("maintain")(_guarded(maintain_command))
+app.command("review")(_guarded(review_command))
 
 
 for name, command in COMMANDS.items():

@@ -4,13 +4,18 @@ A template is a line whose numbers, hashes, paths and hosts are masked; xxhash64
 attempt is looked at, for a bounded number of attempts.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from firstfault.transforms.keys import ATTEMPT_KEY, HOME_NODE
+
+MAX_TEMPLATES = 500
+"""More than these would be no few lines that stand out."""
+TEMPLATE_COLUMNS = (
+    "template_id", "source", "template", "example", "unknown_attempts", "healthy_attempts", "log_odds", "is_alarming",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,7 @@ def with_template(lines: DataFrame, looking: Looking) -> DataFrame:
     )
 
 
-def over_represented(templated: DataFrame, attempts: DataFrame, events: DataFrame, looking: Looking) -> DataFrame:
+def over_represented(templated: DataFrame, attempts: DataFrame, looking: Looking) -> DataFrame:
     """One row per template that unknown attempts have far oftener than healthy ones.
 
     `log_odds` is ln of the ratio of odds, half an attempt added to each of the four counts (Haldane 1940, Anscombe
@@ -108,7 +113,6 @@ def over_represented(templated: DataFrame, attempts: DataFrame, events: DataFram
     Args:
         templated: Result of `with_template`.
         attempts: Result of `chosen`.
-        events: With stream_id, byte_offset and event_type: lines that a pattern already knows.
         looking: When it counts.
     """
     totals = attempts.agg(F.count_if("is_unknown").alias("_u"), F.count_if(~F.col("is_unknown")).alias("_h"))
@@ -118,19 +122,15 @@ def over_represented(templated: DataFrame, attempts: DataFrame, events: DataFram
         F.min("message").alias("example"),
         F.count_distinct(F.when(F.col("is_unknown"), an_attempt)).alias("unknown_attempts"),
         F.count_distinct(F.when(~F.col("is_unknown"), an_attempt)).alias("healthy_attempts"),
-        F.min(F.struct("stream_id", "byte_offset")).alias("_at"),
     )
     a, b = F.col("unknown_attempts"), F.col("healthy_attempts")
     odds = F.ln((a + 0.5) / (F.col("_u") - a + 0.5)) - F.ln((b + 0.5) / (F.col("_h") - b + 0.5))
     scored = counted.crossJoin(F.broadcast(totals)).withColumns(
         {"log_odds": F.round(odds, 3), "is_alarming": F.col("template").rlike(looking.alarm)}
     )
-    known = events.groupBy("stream_id", "byte_offset").agg(F.min("event_type").alias("event_type"))
     far = scored.where((a >= looking.min_attempts) & (F.col("log_odds") >= looking.least_log_odds))
-    return far.select("*", "_at.*").join(known, ["stream_id", "byte_offset"], "left").select(
-        "template_id", "source", "template", "example", "unknown_attempts", "healthy_attempts", "log_odds",
-        "is_alarming", "event_type",
-    )  # fmt: skip
+    best_first = (F.col("is_alarming").desc(), F.col("log_odds").desc(), "template_id", "source")
+    return far.select(*TEMPLATE_COLUMNS).orderBy(*best_first).limit(MAX_TEMPLATES)
 
 
 def clusters(templated: DataFrame, templates: DataFrame, looking: Looking) -> DataFrame:
@@ -140,7 +140,7 @@ def clusters(templated: DataFrame, templates: DataFrame, looking: Looking) -> Da
 
     Args:
         templated: Result of `with_template`.
-        templates: Result of `over_represented`.
+        templates: Rows of `over_represented` with `event_type`, null where no pattern knows the example.
         looking: How many are kept.
     """
     had = templated.where("is_unknown").select(*ATTEMPT_KEY, "template_id", "source").distinct()
@@ -150,8 +150,7 @@ def clusters(templated: DataFrame, templates: DataFrame, looking: Looking) -> Da
     )  # fmt: skip
     best = had.join(templates, ["template_id", "source"]).withColumn("_n", F.row_number().over(telling)).where("_n = 1")
     jobs = F.array_sort(F.collect_set(F.format_string("%s/%s#%d", *ATTEMPT_KEY)))
-    keys = [c for c in templates.columns]
-    grouped = best.groupBy(*keys).agg(F.count("*").alias("n"), jobs.alias("attempts"))
+    grouped = best.groupBy(*templates.columns).agg(F.count("*").alias("n"), jobs.alias("attempts"))
     return grouped.where(F.col("n") >= looking.min_attempts).orderBy(F.col("n").desc(), "template_id").limit(
         looking.max_proposals
     )
