@@ -10,11 +10,13 @@ from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 from pydantic import BaseModel, ConfigDict
 
+from firstfault.jobs.label_words import held_of
 from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.contract import Table
 from firstfault.transforms.coverage import COVERAGE
 from firstfault.transforms.evidence import EVIDENCE
 from firstfault.transforms.keys import ATTEMPT_KEY
+from firstfault.transforms.labels import LABELS
 from firstfault.transforms.results import RESULTS
 
 SCHEMA_VERSION = "1.0"
@@ -94,6 +96,17 @@ class Source(_Part):
     clock_faults: list[str] | None = None
 
 
+class Label(_Part):
+    """What an operator says now, as a source has it."""
+
+    category: str
+    origin_scope: str | None
+    origin: list[str]
+    who: str | None = None
+    source: str
+    labelled_at: datetime | None
+
+
 class Answer(_Part):
     """One attempt's verdict."""
 
@@ -127,6 +140,10 @@ class Answer(_Part):
     gpu_hours_lost: float | None
     ruleset_version: str
     label_category: str | None = None
+    label_origin: list[str] | None = None
+    label_agrees: bool | None = None
+    label_conflict: bool | None = None
+    labels: list[Label] = []
     start: datetime | None = None
     end: datetime | None = None
     nodes: list[str] = []
@@ -141,24 +158,27 @@ def read_answer(lake: str, job_id: str, attempt: int | None, cluster: str | None
     Raises:
         NoAnswerError: The lake, the job or the verdict is not there; the message says which, and why.
     """
-    chosen = _choose(lake, job_id, attempt, cluster)
+    chosen = choose_attempt(lake, job_id, attempt, cluster)
     key = {k: chosen[k] for k in ATTEMPT_KEY}
-    verdicts = _rows(lake, RESULTS, **key)
+    verdicts = lake_rows(lake, RESULTS, **key)
     if not verdicts:
         raise NoAnswerError(_why_none(chosen))
     verdict = verdicts[0]
-    steps = sorted(_rows(lake, EVIDENCE, **key), key=lambda r: r["position"])
-    sources = sorted(_rows(lake, COVERAGE, **key), key=lambda r: (r["kind"], r["node"] or ""))
+    steps = sorted(lake_rows(lake, EVIDENCE, **key), key=lambda r: r["position"])
+    sources = sorted(lake_rows(lake, COVERAGE, **key), key=lambda r: (r["kind"], r["node"] or ""))
     window = {k: chosen[k] for k in ("start", "end", "nodes", "scope_source")}
     told = (verdict | window).items()
     plain = {k: v for k, v in told if v is not None or k not in {"symptoms", "nodes", "poor_inputs"}}
     plain["symptoms"] = dict(plain.get("symptoms") or {})
+    names = {chosen["cluster"], chosen.get("source_cluster")}
+    said = lake_rows(lake, LABELS, job_id=key["job_id"], attempt=key["attempt"])
+    plain["labels"] = held_of(row for row in said if row["cluster"] in names)
     return Answer.model_validate(_in_utc(plain | {"evidence": steps, "coverage": sources}))
 
 
-def _choose(lake: str, job_id: str, attempt: int | None, cluster: str | None) -> dict[str, Any]:
+def choose_attempt(lake: str, job_id: str, attempt: int | None, cluster: str | None) -> dict[str, Any]:
     """The attempt's row, the last one of the job by default."""
-    found = [r for r in _rows(lake, ATTEMPTS, job_id=job_id) if cluster in {None, r["cluster"]}]
+    found = [r for r in lake_rows(lake, ATTEMPTS, job_id=job_id) if cluster in {None, r["cluster"]}]
     if not found:
         raise NoAnswerError(_no_such_job(lake, job_id))
     clusters = sorted({r["cluster"] for r in found})
@@ -172,7 +192,8 @@ def _choose(lake: str, job_id: str, attempt: int | None, cluster: str | None) ->
     return attempts[number]
 
 
-def _rows(lake: str, table: Table, **equal: object) -> list[dict[str, Any]]:
+def lake_rows(lake: str, table: Table, **equal: object) -> list[dict[str, Any]]:
+    """The rows of a table of the lake whose columns have these values; none when it was never written."""
     try:
         dataset = DeltaTable(f"{lake.rstrip('/')}/{table.name}").to_pyarrow_dataset()
     except TableNotFoundError:
@@ -187,7 +208,7 @@ def _rows(lake: str, table: Table, **equal: object) -> list[dict[str, Any]]:
 def _no_such_job(lake: str, job_id: str) -> str:
     if not Path(lake).is_dir() and "://" not in lake:
         return f"{lake}: no such lake; give --lake the folder that `firstfault nightly` wrote."
-    known = {r["job_id"] for r in _rows(lake, ATTEMPTS)}
+    known = {r["job_id"] for r in lake_rows(lake, ATTEMPTS)}
     near = sorted(k for k in known if k.startswith(job_id[:4]))[:5]
     hint = f" Jobs with a similar id: {', '.join(near)}." if near else ""
     return f"job {job_id} is not in this lake; {len(known)} jobs are.{hint}"

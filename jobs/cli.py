@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from firstfault.jobs.label_cli import label_command
 from firstfault.jobs.maintain_cli import maintain_command
 from firstfault.jobs.review.cli import review_command
 from firstfault.jobs.rules_commands import COMMANDS
@@ -99,7 +100,7 @@ def _masked(text: str) -> str:
 
 _USAGE_ERRORS = {
     "LandingError", "SourcesError", "SettingsError", "KnowledgeError", "SessionError", "NoAnswerError",
-    "ProfileError", "JarsError", "JavaError", "UsageError",
+    "ProfileError", "JarsError", "JavaError", "UsageError", "LabelError",
 }  # fmt: skip
 
 
@@ -211,6 +212,7 @@ def doctor(
         raise typer.Exit(FAILED)
 
 
+app.command("label")(_guarded(label_command))
 app.command("maintain")(_guarded(maintain_command))
 app.command("review")(_guarded(review_command))
 

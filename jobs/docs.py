@@ -23,6 +23,7 @@ from firstfault.transforms.placement import PLACEMENT
 from firstfault.transforms.quarantine import QUARANTINE
 from firstfault.transforms.raw_logs import RAW_LOGS
 from firstfault.transforms.raw_telemetry import RAW_TELEMETRY
+from firstfault.transforms.repairs import REPAIRS
 from firstfault.transforms.results import RESULTS
 from firstfault.transforms.review_findings import REVIEW_FINDINGS
 from firstfault.transforms.rule_calibration import RULE_CALIBRATION
@@ -36,7 +37,7 @@ from firstfault.transforms.topology import TOPOLOGY
 ALL_TABLES: tuple[Table, ...] = (
     INPUTS, RAW_LOGS, RAW_TELEMETRY, DROPPED_LINES, QUARANTINE, ATTEMPTS, PLACEMENT, TOPOLOGY, CLOCK_MARKS,
     CLOCK_OFFSETS, CLOCK_FAULTS, EVENTS,
-    EVENT_WINDOWS, SCOPED_EVENTS, COVERAGE, CANDIDATES, DIAGNOSES, EVIDENCE, LABELS, RESULTS, RULES,
+    EVENT_WINDOWS, SCOPED_EVENTS, COVERAGE, CANDIDATES, DIAGNOSES, EVIDENCE, LABELS, REPAIRS, RESULTS, RULES,
     RULE_STATS, RULE_CONFUSION, RULE_CALIBRATION, REVIEW_FINDINGS, DATA_QUALITY, RUNS,
 )  # fmt: skip
 """Every table of the lake, in the order of a night."""

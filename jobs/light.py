@@ -79,6 +79,18 @@ class LightTable:
             return self._schema.empty_table()
         return pa.table([_column(rows, field) for field in self._schema], schema=self._schema)
 
+    def of_days(self, days: Sequence[date]) -> pa.Table:
+        """The rows of the days with the contract's columns, those that an older table lacks null."""
+        dataset = self.dataset()
+        if dataset is None:
+            return self._schema.empty_table()
+        rows = dataset.to_table(filter=pc.field("day").isin(pa.array(days, pa.date32())))
+        return pa.table([_column(rows, field) for field in self._schema], schema=self._schema)
+
+    def of(self, rows: Sequence[dict[str, Any]]) -> pa.Table:
+        """Plain rows as the contract has them."""
+        return pa.Table.from_pylist(list(rows), schema=self._schema)
+
     @property
     def _schema(self) -> pa.Schema:
         every = to_arrow_schema(self.contract.schema, timezone="UTC")
@@ -109,6 +121,20 @@ class LightTable:
             return False
         of_days = None if days is None else parts_list(self.contract.partitions[0], days)
         write_deltalake(table, rows, mode="overwrite", predicate=of_days, schema_mode="merge" if days else "overwrite")
+        return True
+
+    def replace_kind(self, rows: pa.Table, kind: str) -> bool:
+        """Replaces the rows of one `kind` unless they are already equal; the others are not touched.
+
+        Args:
+            rows: The new rows, all of this kind.
+            kind: Value of the column `kind`, a word of ours.
+        """
+        dataset = self.dataset()
+        held = self._schema.empty_table() if dataset is None else dataset.to_table(filter=pc.field("kind") == kind)
+        if contents(pa.table([_column(held, field) for field in self._schema], schema=self._schema)) == contents(rows):
+            return False
+        write_deltalake(self.opened(), rows, mode="overwrite", predicate=f"kind = '{kind}'", schema_mode="merge")
         return True
 
     def _holds(self, table: DeltaTable, rows: pa.Table, days: Sequence[date | str] | None) -> bool:

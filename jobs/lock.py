@@ -4,7 +4,9 @@ import json
 import os
 import socket
 import threading
-from contextlib import suppress
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -114,3 +116,20 @@ class Heart:
     def stop(self) -> None:
         """Ends the beating."""
         self._stop.set()
+
+
+@contextmanager
+def holding(lake: str, *, stale_s: int, heartbeat_s: int, steal: bool = False) -> Iterator[None]:
+    """Holds the lake for a small write that is no run; where a dead run had held it, the next night still redoes that.
+
+    Raises:
+        LakeBusyError: Another run holds the lake and is not stale.
+    """
+    lock = Lock(Path(lake) / LOCK_FILE, uuid.uuid4().hex[:16])
+    after_dead = lock.take(stale_s, steal=steal)
+    heart = Heart(lock, heartbeat_s)
+    try:
+        yield
+    finally:
+        heart.stop()
+        lock.release(cut=after_dead)

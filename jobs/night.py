@@ -46,6 +46,7 @@ class Night:
     Attributes:
         days: First and last day of the attempts' ends to diagnose; None for all that is due.
         changed: Frames of attempt keys that something new speaks of.
+        labelled: This night brought labels.
         all_are_new: This is the lake's first batch, so that every attempt is among the changed ones.
     """
 
@@ -61,6 +62,7 @@ class Night:
     days: tuple[date, date] | None = None
     changed: list[DataFrame] = field(default_factory=list)
     all_are_new: bool = False
+    labelled: bool = False
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

@@ -15,6 +15,7 @@ from firstfault.jobs.extract import place_events
 from firstfault.jobs.gates import Gates
 from firstfault.jobs.intents import known_streams, mark_landed, pending_ranges, write_intent
 from firstfault.jobs.knowledge import knowledge_frames, load_knowledge
+from firstfault.jobs.labelling import show_in_results
 from firstfault.jobs.lake import Lake
 from firstfault.jobs.landing import Landing
 from firstfault.jobs.masking import make_masker
@@ -99,6 +100,8 @@ def _stages(night: Night, sources: Sources) -> NightReport:
         books += _take(night, plan.ranges)
     with night.stage("attribute"):
         attempts, diagnosed = attribute_and_publish(night)
+        if night.labelled or night.run.redo:
+            show_in_results(night.lake.root)  # also of attempts that nothing else speaks of
     unmatched = [u.file for u in plan.unmatched]
     night.run.facts |= books.columns() | {
         "batch_id": plan.batch_id or None,

@@ -40,7 +40,7 @@ def update_attempts(night: Night, batch: Batch) -> None:
     night.lake.merge(ATTEMPTS, built)
     if "labels" in batch.formats:
         known = {"attempts": night.lake.read(ATTEMPTS)}
-        labels = materialised(night.lake.read(LABELS))
+        labels = materialised(night.lake.read(LABELS).select(*LABELS.columns))
         note(night.lake, night.gates, batch, "labels", [(LABELS, night.gates.check(LABELS, labels, known))])
     night.changed.append(changed)
     observed.unpersist()

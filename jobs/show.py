@@ -74,11 +74,23 @@ def _facts(answer: Answer) -> Iterable[tuple[str, object]]:
         yield "missing", ", ".join(answer.missing)
     if answer.poor_inputs:
         yield "poor sources", "; ".join(answer.poor_inputs)
-    if answer.label_category:
-        yield "operator", answer.label_category
+    yield from _labels(answer)
     version = f" v{answer.rule_version}" if answer.rule_version else ""
     catalogues = f", catalogues {answer.catalogue_version}" if answer.catalogue_version else ""
     yield "rule", f"{answer.rule_id or '-'}{version} of rule set {answer.ruleset_version}{catalogues}, {answer.state}"
+
+
+def _labels(answer: Answer) -> Iterable[tuple[str, object]]:
+    """What operators found: the category they agree on, or each with what it says."""
+    if not answer.label_conflict:
+        if answer.label_category:
+            origin = f" at {', '.join(answer.label_origin[:MAX_LISTED])}" if answer.label_origin else ""
+            yield "operator", f"{answer.label_category}{origin}"
+        return
+    yield "operators", "differ: `firstfault label JOB --show` has the history"
+    for said in answer.labels[:MAX_LISTED]:
+        origin = f" at {', '.join(said.origin[:MAX_LISTED])}" if said.origin else ""
+        yield "", f"{said.who or said.source}: {said.category}{origin} ({_clock(said.labelled_at)})"
 
 
 def _timeline(answer: Answer) -> Table:

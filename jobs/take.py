@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from firstfault.jobs.batch import Batch, BooksError
 from firstfault.jobs.frames import local_frame, materialised
+from firstfault.jobs.labelling import add_statements
 from firstfault.jobs.land import Lander, stage
 from firstfault.jobs.masking import make_masker
 from firstfault.jobs.night import Night
@@ -21,6 +22,7 @@ from firstfault.transforms.inputs import INPUTS, LANDED
 from firstfault.transforms.labels import LABELS, build_labels
 from firstfault.transforms.quarantine import QUARANTINE, build_quarantine
 from firstfault.transforms.raw_rows import RAW_TABLES
+from firstfault.transforms.repairs import REPAIRS, build_repairs
 from firstfault.transforms.staged import DISPOSITIONS, DROPPED, QUARANTINED
 from firstfault.transforms.topology import TOPOLOGY, build_topology
 
@@ -129,14 +131,20 @@ def _landed(night: Night, batch: Batch) -> DataFrame:
 
 
 def _merge_given(night: Night, batch: Batch) -> list[Warned]:
-    """What operators gave, topology and labels: rows that break an expectation are set aside.
+    """What operators gave, topology, labels and repairs: rows that break an expectation are set aside.
 
     Whether the labelled attempts are known is asked later, when the attempts of this batch are.
     """
     warned = []
-    for source, table, build in (("topology", TOPOLOGY, build_topology), ("labels", LABELS, build_labels)):
+    for source, table, build in (
+        ("topology", TOPOLOGY, build_topology), ("labels", LABELS, build_labels), ("repairs", REPAIRS, build_repairs),
+    ):  # fmt: skip
         if source in batch.formats:
             rows, warnings = night.gates.without_failing(table, materialised(build(batch.staged)))
-            night.lake.merge(table, rows)
+            if table is LABELS:
+                add_statements(night.lake.root, rows.toArrow().to_pylist())
+                night.labelled = True
+            else:
+                night.lake.merge(table, rows)
             warned.append((table, warnings))
     return warned

@@ -13,8 +13,10 @@ from firstfault.transforms.formats.registry import READERS
 from firstfault.transforms.mask_rules import Ints, MaskRule, each_distinct, put
 from firstfault.transforms.masking import Masker
 
-TABLES = frozenset({"sacct", "labels", "topology", "changes"})
+TABLES = frozenset({"sacct", "labels", "topology", "changes", "repairs"})
 """Sources whose `fields` are the cells of the line, in its order: what a field masks is masked in its cell."""
+_SIGNED = {"labels": "who"}
+"""Source -> the field in which somebody signs on purpose: masked as text is, but not as a user's name."""
 _JOURNAL = "journal"
 _NAMES = ("node", "port", "metric")
 _BYTES = re.compile(r"\[\s*\d{1,3}(?:\s*,\s*\d{1,3})+\s*\]")
@@ -68,6 +70,8 @@ def mask_map(maps: pa.MapArray, source: str, masker: Masker) -> pa.MapArray:
     names, values = flat.field("key"), flat.field("value")
     masked = each_distinct(values, lambda distinct: masker.texts(distinct, source))
     spoken = _spoken(names, values)
+    if signed := _SIGNED.get(source):
+        spoken = pc.if_else(pc.equal(spoken, signed), None, spoken)
     for rule in (r for r in masker.rules if r.fields):
         masked = _mask_named(masked, spoken, rule, masker)
     if masked.equals(values):

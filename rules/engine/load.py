@@ -11,7 +11,8 @@ from firstfault.rules.engine.vocabulary import Vocabulary
 from firstfault.rules.engine.yaml_io import KnowledgeError, Problems, build, load_documents
 
 OTHER_FOLDERS = frozenset({"engine", "patterns", "signals", "catalogues", "templates"})
-LOCK_FILE, REVIEW_FILE = "rules.lock.yaml", "review.yaml"
+LOCK_FILE, WEAK_FILE, REVIEW_FILE = "rules.lock.yaml", "weak_labels.yaml", "review.yaml"
+NOT_OF_A_VERDICT = (LOCK_FILE, WEAK_FILE, REVIEW_FILE)
 VERSION_DIGITS = 12
 
 
@@ -66,14 +67,15 @@ def _load(file: Path, vocabulary: Vocabulary, templates: Templates, problems: Pr
 def ruleset_version(root: Path) -> str:
     """Hash of everything a verdict depends on: rules, vocabulary, catalogues, patterns, signals, windows and scoring.
 
-    The lock is none of it: it tells which rules were agreed upon, not what they say; nor is what the monthly review
-    holds them to.
+    The lock is none of it: it tells which rules were agreed upon, not what they say. Nor are the weights of weak
+    labels and the bars of the review, by which verdicts are judged afterwards.
 
     Args:
         root: The rules folder.
     """
     total = hashlib.sha256()
-    files = (file for file in root.rglob("*.yaml") if file not in {root / LOCK_FILE, root / REVIEW_FILE})
+    left_out = {root / name for name in NOT_OF_A_VERDICT}
+    files = (file for file in root.rglob("*.yaml") if file not in left_out)
     for file in sorted(files, key=lambda f: f.relative_to(root).as_posix()):
         content = hashlib.sha256(file.read_bytes()).hexdigest()
         total.update(f"{file.relative_to(root).as_posix()}\x1f{content}\n".encode())

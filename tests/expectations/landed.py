@@ -260,6 +260,16 @@ LABELS = Case(
     references={"attempts": Reference("job_id string, attempt int", {"attempt": 0}, "job_id")},
 )
 
+REPAIRS = Case(
+    table="repairs",
+    mark="serial",
+    good=[
+        {"cluster": "c", "node": "n1", "device": "0000:3b:00", "serial": "1", "part": "gpu", "day": "2026-11-20"},
+        {"cluster": "c", "node": "n1", "part": "cable", "day": "2026-11-20"},
+    ],
+    bad={"node_has_form": {"node": "N1.site"}, "part_has_form": {"part": "GPU"}},
+)
+
 _POOR = {
     "batch_id": "b", "table_name": "raw_logs", "check": "no_silent_hole", "severity": "warning", "cluster": "c",
     "node": "n1", "source": "kernel", "failed": 1, "figure": 2400.0, "text": "silent for 2400 s",

@@ -12,6 +12,7 @@ from firstfault.jobs.answer import SCHEMA_FILE, Answer, NoAnswerError, read_answ
 from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.coverage import COVERAGE
 from firstfault.transforms.evidence import EVIDENCE
+from firstfault.transforms.labels import LABELS
 from firstfault.transforms.results import RESULTS
 from tests.frames import clock, moment
 
@@ -52,9 +53,21 @@ def source(job, kind, node=None, number=0, cluster="alpha", **given) -> dict:
     } | given  # fmt: skip
 
 
+def label(job, who, category="storage", number=0, cluster="alpha", **given) -> dict:
+    return {
+        "cluster": cluster, "job_id": job, "attempt": number, "category": category, "who": who, "kind": "operator",
+        "source": "command", "origin": [], "labelled_at": moment("06:00:00"),
+    } | given  # fmt: skip
+
+
 ROWS = {
+    LABELS.name: [
+        label("84213", "bob"), label("84213", "ann", "walltime", cluster="logs"), label("84213", "ann", number=1),
+        label("84213", "eve", cluster="beta"), label("84213", None, kind="weak", source="weak:repaired"),
+        label("84213", "joe", withdrawn=True),
+    ],
     ATTEMPTS.name: [
-        attempt("84213"),
+        attempt("84213", source_cluster="logs"),
         attempt("84213", 1, end=moment("05:00:00")),
         attempt("84214", state="RUNNING", is_ended=False, is_failure=False, end=None),
         attempt("84215", state="COMPLETED", is_failure=False),
@@ -92,11 +105,20 @@ ROWS = {
 def lake(tmp_path_factory):
     """A lake as delta-rs sees it."""
     root = tmp_path_factory.mktemp("lake")
-    for table in (ATTEMPTS, RESULTS, EVIDENCE, COVERAGE):
+    for table in (ATTEMPTS, RESULTS, EVIDENCE, COVERAGE, LABELS):
         full = [dict.fromkeys(table.columns) | row for row in ROWS[table.name]]
         schema = to_arrow_schema(table.schema, timezone="UTC")
         write_deltalake(str(root / table.name), pa.Table.from_pylist(full, schema=schema))
     return str(root)
+
+
+def test_an_answer_has_what_each_operator_says_now(lake):
+    labels = read_answer(lake, "84213", 0).labels
+    assert [(s.category, s.who, s.source) for s in labels] == [
+        ("storage", "bob", "command"), ("walltime", "ann", "command"),
+    ]  # fmt: skip
+    assert clock(labels[0].labelled_at) == "06:00:00"
+    assert read_answer(lake, "hostile", 0).labels == []
 
 
 def test_an_answer_has_the_verdict_its_chain_in_order_and_its_sources(lake):

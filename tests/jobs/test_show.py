@@ -95,6 +95,22 @@ def test_doubt_is_said():
     assert "Only suffered" not in text
 
 
+def said(who, category="storage", **given) -> dict:
+    plain = {"origin_scope": None, "origin": [], "source": who, "labelled_at": moment("05:00:00")}
+    return plain | {"category": category, "who": who} | given
+
+
+def test_operators_who_agree_are_one_word_and_those_who_differ_are_all_told():
+    agreed = shown(label_category="storage", label_origin=["/scratch"], label_conflict=False, labels=[said("ann")])
+    assert re.search(r"operator +storage at /scratch", agreed)
+    assert "ann" not in agreed
+    both = [said("ann"), said(None, "gpu_hardware", origin=["n1/0000:3b:00"], source="rma.csv")]
+    text = shown(width=300, label_conflict=True, labels=both)
+    assert re.search(r"operators +differ", text)
+    assert "ann: storage (2026-11-20 05:00:00 UTC)" in text
+    assert "rma.csv: gpu_hardware at n1/0000:3b:00" in text
+
+
 def test_long_lists_are_cut_and_counted():
     nodes = [f"n{i:03d}" for i in range(MAX_LISTED + 8)]
     text = shown(width=400, origin=nodes, origin_scope="node", affected_nodes=nodes)
@@ -116,7 +132,8 @@ PARTS = {
     "origin": lambda text: {"origin": [text]},
     "affected nodes": lambda text: {"affected_nodes": [text]},
     "missing": lambda text: {"missing": [text]},
-    "label": lambda text: {"label_category": text},
+    "label": lambda text: {"label_category": text, "label_origin": [text]},
+    "labels": lambda text: {"label_conflict": True, "labels": [said(text)]},
     "also": lambda text: {"also": [other(text, t0=None)]},
     "alternatives": lambda text: {"alternatives": [other(text, rule_id="r", why_lost="low_points")]},
     "line": lambda text: {"evidence": [step("84213", 0, text=text)]},

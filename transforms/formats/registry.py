@@ -84,6 +84,7 @@ READERS: dict[str, Reader] = {
     "topology": tables.read,
     "labels": tables.read,
     "changes": tables.read,
+    "repairs": tables.read,
 }
 """Every format that can be read."""
 
@@ -102,6 +103,7 @@ SNAPSHOT_FORMATS = frozenset(
         "topology",
         "labels",
         "changes",
+        "repairs",
         "nvidia_smi_xml",
         "nvidia_smi_q",
         "dcgmi",

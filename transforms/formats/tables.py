@@ -31,6 +31,7 @@ _REQUIRED = {
     "topology": {"node"},
     "labels": {"job_id", "category"},
     "changes": {"time", "kind"},
+    "repairs": {"node", "part", "day"},
     "switch_counters": {"time", "switch", "port"},
 }
 _KEYS = {"time", "switch", "port", "counter", "value", "lid", "guid", "unit"}
@@ -43,7 +44,7 @@ def read(data: bytes, ctx: StreamContext) -> pa.Table:
     rows = Rows()
     for line, fields in _records(data, ctx, rows):
         moment = _moment(fields, ctx)
-        if ctx.source == "labels" and _said_at(fields) and "event_time" not in moment:
+        if _is_unusable(fields, moment, ctx.source):
             rows.quarantine(line, BAD_VALUE)
             continue
         node = fields.get("node") or (fields.get("id") if fields.get("scope") in _NODE_SCOPES else None)
@@ -125,6 +126,18 @@ def csv_cells(text: str) -> list[str] | None:
     except csv.Error:
         return None
     return [cell.strip() for cell in cells]
+
+
+def _is_unusable(fields: dict[str, str], moment: dict[str, Any], source: str) -> bool:
+    """Whether a cell that this table cannot do without is missing or unreadable."""
+    match source:
+        case "labels":
+            return bool(_said_at(fields)) and "event_time" not in moment
+        case "repairs":
+            day = times.parse_time(fields.get("day", "")[:10], "UTC")
+            return day is None or not (fields.get("node") and fields.get("part"))
+        case _:
+            return False
 
 
 def _said_at(fields: dict[str, str]) -> str:

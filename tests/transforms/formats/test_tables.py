@@ -54,6 +54,12 @@ def test_labels_may_say_when_and_an_unreadable_time_is_set_aside(column):
     assert reasons("labels", text) == ["structure.header", None, None, "bad_value"]
 
 
+def test_a_repair_without_part_or_readable_day_is_set_aside():
+    text = "node,part,day\nN1.site,gpu,2026-11-20\nn2,,2026-11-20\nn3,cable,soon\n,cable,2026-11-20\n"
+    assert [row["node"] for row in landed("repairs", text)] == ["n1"]
+    assert reasons("repairs", text) == ["structure.header", None, *["bad_value"] * 3]
+
+
 def test_without_header_nothing_can_be_used():
     assert reasons("labels", "z,9,0,storage,node,a\n") == ["no_header"]
     assert reasons("labels", "z,9\n", header=b"cluster,job_id,category\n") == ["field_count"]
