@@ -18,13 +18,19 @@ SUITE = Suite(
         broken("counts_not_negative", "No count is negative.", "least(tp, fp, fn, verdicts, conflicts) >= 0"),
         broken("support_adds_up", "support is tp + fn.", "support = tp + fn"),
         broken("abstained_is_missed", "What was abstained from was missed.", "abstained between 0 and fn"),
-        broken("precision_has_verdicts", "precision is null where nothing was judged.", "(precision is null) = (tp + fp = 0)"),
+        broken(
+            "precision_has_verdicts",
+            "precision is null where nothing was judged.",
+            "(precision is null) = (tp + fp = 0)",
+        ),
         broken("recall_has_support", "recall is null without support.", "(recall is null) = (support = 0)"),
         broken(
             "ratio_in_its_interval",
             "A ratio lies within its interval.",
             "precision between precision_low and precision_high and recall between recall_low and recall_high",
         ),
-        broken("right_origins_are_named", "An origin that is right was named.", "origin_right between 0 and origin_named"),
+        broken(
+            "right_origins_are_named", "An origin that is right was named.", "origin_right between 0 and origin_named"
+        ),
     ),
 )

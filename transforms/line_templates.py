@@ -68,7 +68,8 @@ def lines_of(raw: DataFrame, attempts: DataFrame, looking: Looking) -> DataFrame
     """
     kept = raw.select(
         F.col("cluster").alias("source_cluster"), "job_id", "node", "source", "stream_id", "byte_offset",
-        F.coalesce("event_time", "collected_at").alias("_t"), F.substring("message", 1, 4 * looking.line_chars).alias("message"),
+        F.coalesce("event_time", "collected_at").alias("_t"),
+        F.substring("message", 1, 4 * looking.line_chars).alias("message"),
     )  # fmt: skip
     near = F.col("_t").isNull() | F.col("_t").between(
         F.timestamp_seconds(F.col("end").cast("double") - looking.before_end_s),
@@ -151,6 +152,8 @@ def clusters(templated: DataFrame, templates: DataFrame, looking: Looking) -> Da
     best = had.join(templates, ["template_id", "source"]).withColumn("_n", F.row_number().over(telling)).where("_n = 1")
     jobs = F.array_sort(F.collect_set(F.format_string("%s/%s#%d", *ATTEMPT_KEY)))
     grouped = best.groupBy(*templates.columns).agg(F.count("*").alias("n"), jobs.alias("attempts"))
-    return grouped.where(F.col("n") >= looking.min_attempts).orderBy(F.col("n").desc(), "template_id").limit(
-        looking.max_proposals
+    return (
+        grouped.where(F.col("n") >= looking.min_attempts)
+        .orderBy(F.col("n").desc(), "template_id")
+        .limit(looking.max_proposals)
     )

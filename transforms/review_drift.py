@@ -82,9 +82,7 @@ def below_bar(stats: DataFrame, rules: DataFrame, month: str, months: Sequence[s
 def _counts(stats: DataFrame) -> DataFrame:
     """One row per figure of the live rules and categories, all rule sets together, with its two counts."""
     of_all = stats.where(
-        (F.col("ruleset_version") == EVERY)
-        & (F.col("label_kind") == OPERATOR)
-        & F.col("level").isin(RULE, CATEGORY)
+        (F.col("ruleset_version") == EVERY) & (F.col("label_kind") == OPERATOR) & F.col("level").isin(RULE, CATEGORY)
     )
     measures = F.array(
         F.struct(F.lit(PRECISION).alias("measure"), F.col("tp").alias("k"), (F.col("tp") + F.col("fp")).alias("n")),

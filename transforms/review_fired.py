@@ -27,7 +27,9 @@ def fired(diagnoses: DataFrame) -> DataFrame:
         "alternatives",
         lambda a: F.struct(a["rule_id"].alias("rule_id"), F.lit(False).alias("won"), a["why_lost"].alias("why_lost")),
     )
-    stood = F.concat(F.coalesce(decided, F.expr("array()").cast(_STOOD)), F.coalesce(lost, F.expr("array()").cast(_STOOD)))
+    stood = F.concat(
+        F.coalesce(decided, F.expr("array()").cast(_STOOD)), F.coalesce(lost, F.expr("array()").cast(_STOOD))
+    )
     rows = diagnoses.select(*_VERDICT, F.date_format("day", MONTH_FORM).alias("month"), F.explode(stood).alias("_s"))
     named = rows.select(*_VERDICT, "month", "_s.*").where("rule_id is not null")
     return named.groupBy(*_VERDICT, "month", "rule_id").agg(
@@ -50,7 +52,11 @@ def never_fired(stood: DataFrame, rules: DataFrame, month: str, seen: int, firin
     """
     silent = rules.where(F.col("status") != RETIRED).join(stood.select("rule_id").distinct(), "rule_id", "left_anti")
     told = silent.where(F.lit(seen >= firing.min_attempts)).select(
-        *_live(), F.col("rule_id").alias("name"), F.lit(seen).cast("long").alias("n"), F.lit(0.0).alias("figure"), "status"
+        *_live(),
+        F.col("rule_id").alias("name"),
+        F.lit(seen).cast("long").alias("n"),
+        F.lit(0.0).alias("figure"),
+        "status",
     )
     note = F.format_string("stood in none of %d attempts in %d months; status %s", "n", F.lit(firing.months), "status")
     return findings(told.withColumn("_note", note).drop("status"), month, NEVER_FIRED, F.col("_note"))
@@ -67,8 +73,11 @@ def overlapping(stood: DataFrame, month: str, firing: Firing) -> DataFrame:
     stood = _unexcused(stood, firing)
     alone = stood.groupBy("rule_id").agg(F.count("*").alias("_n"))
     other = stood.select(*_VERDICT, F.col("rule_id").alias("other"))
-    pairs = stood.join(other, list(_VERDICT)).where("rule_id < other").groupBy("rule_id", "other").agg(
-        F.count("*").alias("_both"), F.count_if("won").alias("_won")
+    pairs = (
+        stood.join(other, list(_VERDICT))
+        .where("rule_id < other")
+        .groupBy("rule_id", "other")
+        .agg(F.count("*").alias("_both"), F.count_if("won").alias("_won"))
     )
     with_sizes = (
         pairs.join(F.broadcast(alone), "rule_id")
@@ -82,7 +91,9 @@ def overlapping(stood: DataFrame, month: str, firing: Firing) -> DataFrame:
         *_live(), F.col("rule_id").alias("name"), "other", "figure", F.lit(firing.overlap_share).alias("reference"),
         low.alias("low"), high.alias("high"), "n", "_both", "_won",
     )  # fmt: skip
-    note = F.format_string("both stand in %d of %d attempts with either; the first decided %d of these", "_both", "n", "_won")
+    note = F.format_string(
+        "both stand in %d of %d attempts with either; the first decided %d of these", "_both", "n", "_won"
+    )
     return findings(told, month, OVERLAP, note)
 
 

@@ -44,7 +44,9 @@ def changes(figures: Figures) -> list[Change]:
             old = then.get(row["name"])
             if old is not None:
                 found += _of(row, old)
-    return sorted(found, key=lambda c: (c.is_small, -abs(c.change) / (100 if c.figure == HOURS else 1), c.level, c.name))
+    return sorted(
+        found, key=lambda c: (c.is_small, -abs(c.change) / (100 if c.figure == HOURS else 1), c.level, c.name)
+    )
 
 
 HOURS = "GPU hours lost"

@@ -53,7 +53,9 @@ def _copy(report: str, html: Path) -> None:
         with fs.open_input_stream(path) as text:
             html.write_bytes(text.read())
     except OSError as error:
-        raise UsageError(f"--html: {html} cannot be written ({error.strerror}); the report lies at {report}.") from error
+        raise UsageError(
+            f"--html: {html} cannot be written ({error.strerror}); the report lies at {report}."
+        ) from error
 
 
 def print_review(done: "Reviewed", console: Console) -> None:
@@ -70,7 +72,8 @@ def print_review(done: "Reviewed", console: Console) -> None:
 
     month = head(done.figures)
     console.print(
-        f"{done.figures.month}: {month.verdicts:,} verdicts, {month.labelled:,} labelled ({month.conflicts} in conflict), "
+        f"{done.figures.month}: {month.verdicts:,} verdicts, {month.labelled:,} labelled "
+        f"({month.conflicts} in conflict), "
         f"right {counted(month.right, month.judged)}, left unknown {month.unknown:,}",
         highlight=False,
     )
@@ -88,10 +91,13 @@ def print_review(done: "Reviewed", console: Console) -> None:
     more = [f"{len(rows) - MAX_TOLD} more findings"] if len(rows) > MAX_TOLD else []
     silent = sum(len(found) for kind, _, _, found in told if kind == NEVER_FIRED)
     more += [f"{silent} rules never fired"] if silent else []
-    more += [f"{len(done.unknowns.proposals)} drafts of rules"] if done.unknowns.proposals else []
+    more += [f"drafts of rules: {len(done.unknowns.proposals)}"] if done.unknowns.proposals else []
     if more:
         console.print(", ".join(more), highlight=False)
-    plain = {"style": "dim", "highlight": False, "markup": False, "soft_wrap": True}
-    console.print(f"report: {done.report}", **plain)
-    console.print(f"MLflow: run {done.run_id} (mlflow ui --backend-store-uri {done.uri})", **plain)
-    console.print(", ".join(f"{step} {s:.1f} s" for step, s in done.figures.seconds.items()), **plain)
+    places = (
+        f"report: {done.report}",
+        f"MLflow: run {done.run_id} (mlflow ui --backend-store-uri {done.uri})",
+        ", ".join(f"{step} {s:.1f} s" for step, s in done.figures.seconds.items()),
+    )
+    for line in places:
+        console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)

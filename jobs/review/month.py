@@ -105,12 +105,12 @@ def opened(spark: SparkSession, root: str, month: str, review: Review) -> tuple[
     if month not in newest:
         known = sorted(r[0] for r in lake.read(DIAGNOSES).select(F.date_format("day", MONTH_FORM)).distinct().collect())
         raise UsageError(f"{root} holds no verdict of {month}; months with verdicts are {', '.join(known) or 'none'}.")
-    version, catalogues = newest[month]
-    rules = materialised(lake.read(RULES).where(F.col("ruleset_version") == version))
+    in_force, catalogues = newest[month]
+    rules = materialised(lake.read(RULES).where(F.col("ruleset_version") == in_force))
     source = Source(lake, month, diagnoses, lake.read(ATTEMPTS).where(within), rules)
-    before = newest.get(back(month, 1), (version, None))[0]
+    before = newest.get(back(month, 1), (in_force, None))[0]
     earlier = lake.read(RULES).where(F.col("ruleset_version") == before)
-    figures = Figures(month, version, catalogues, snapshot, rules=(rows_of(rules), rows_of(earlier)))
+    figures = Figures(month, in_force, catalogues, snapshot, rules=(rows_of(rules), rows_of(earlier)))
     return source, figures
 
 
@@ -140,7 +140,8 @@ def _judged(source: Source) -> DataFrame:
     attempts = source.attempts.select(*ATTEMPT_KEY, "source_cluster", "end")
     # A label that names no cluster carries that of its file, and counts for the attempt of that source.
     names = attempts.select(
-        F.explode(F.array_distinct(F.array("cluster", F.coalesce("source_cluster", "cluster")))).alias("_named"), *ATTEMPT_KEY
+        F.explode(F.array_distinct(F.array("cluster", F.coalesce("source_cluster", "cluster")))).alias("_named"),
+        *ATTEMPT_KEY,
     )
     labels = source.lake.read(LABELS).withColumnRenamed("cluster", "_named")
     own = labels.join(names, ["_named", "job_id", "attempt"]).select(*LABELS.columns)
@@ -197,7 +198,9 @@ def timed(figures: Figures, name: str, say: Say) -> Iterator[None]:
     figures.seconds[name] = round(time.monotonic() - begun, 2)
 
 
-def live(figures: Figures, level: str, *, month: str | None = None, cluster: str = EVERY, kind: str = "operator") -> Rows:
+def live(
+    figures: Figures, level: str, *, month: str | None = None, cluster: str = EVERY, kind: str = "operator"
+) -> Rows:
     """Rows of rule_stats of one level of the live track, all rule sets together."""
     wanted = {
         "level": level, "month": month or figures.month, "cluster": cluster, "ruleset_version": EVERY, "track": LIVE,

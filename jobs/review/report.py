@@ -17,13 +17,19 @@ from firstfault.transforms.review_findings import KINDS, NEVER_FIRED
 
 MAX_CHANGES, MAX_GROUPS, MAX_TEMPLATES = 25, 40, 20
 DECISIONS = {
-    "precision_fell": ("Precision fell", "The rule is wrong oftener than before: look at its wrong verdicts, and at what changed."),
+    "precision_fell": (
+        "Precision fell",
+        "The rule is wrong oftener than before: look at its wrong verdicts, and at what changed.",
+    ),
     "recall_fell": ("Recall fell", "Its faults are missed oftener than before: look at what was said instead."),
     "precision_low": ("Below its bar: precision", "Mend the rule, or take it back to experimental."),
     "recall_low": ("Below its bar: recall", "The category's rules do not find its faults: look at the confusion."),
     "noisy": ("Stands often, is seldom believed", "Ask for more support, or let another rule explain it."),
     "overlap": ("Stand together", "Merge them, or let one exclude the other."),
-    "never_fired": ("Never fired", "Is its fault rare, or does its pattern no longer match? Retire what nobody can tell."),
+    "never_fired": (
+        "Never fired",
+        "Is its fault rare, or does its pattern no longer match? Retire what nobody can tell.",
+    ),
 }
 """Kind of finding -> heading, and what to decide."""
 
@@ -74,7 +80,9 @@ def head(figures: Figures) -> Head:
 def decisions(figures: Figures) -> list[tuple[str, str, str, Rows]]:
     """Kind, heading, what to decide, and its findings; kinds without any are left out."""
     order = {kind: n for n, kind in enumerate(KINDS)}
-    found = sorted(figures.findings, key=lambda f: (order[f["kind"]], f["cluster"] != "*", f["figure"] or 0.0, f["name"]))
+    found = sorted(
+        figures.findings, key=lambda f: (order[f["kind"]], f["cluster"] != "*", f["figure"] or 0.0, f["name"])
+    )
     return [(kind, *DECISIONS[kind], list(rows)) for kind, rows in groupby(found, key=lambda f: f["kind"])]
 
 
@@ -97,7 +105,8 @@ def page_html(figures: Figures, unknowns: Unknowns, plots: Mapping[str, str], li
         month=figures.month, head=head(figures), figures=figures, counted=counted,
         urgent=[d for d in told if d[0] != NEVER_FIRED], silent=[d for d in told if d[0] == NEVER_FIRED],
         changes=moved[:MAX_CHANGES], more_changes=max(len(moved) - MAX_CHANGES, 0), edits=edited_rules(figures.rules),
-        categories=_by_support(live(figures, "category")), rules=_by_support(live(figures, "rule")), means=live(figures, "mean"),
+        categories=_by_support(live(figures, "category")), rules=_by_support(live(figures, "rule")),
+        means=live(figures, "mean"),
         clusters=_by_cluster(figures), status={r["rule_id"]: r["status"] for r in figures.rules[0]},
         unknowns=unknowns, drafts=list(zip(unknowns.groups, unknowns.proposals, strict=True)), links=links,
         templates=unknowns.templates[:MAX_TEMPLATES], plots=[(n, PLOTS[n], svg) for n, svg in plots.items()],

@@ -34,7 +34,9 @@ def tracking_uri(lake: str, asked: str | None) -> str:
     if asked:
         return asked
     if "://" in lake:
-        raise UsageError(f"{lake} cannot hold MLflow's SQLite file; give --tracking-uri, or set FIRSTFAULT_TRACKING_URI.")
+        raise UsageError(
+            f"{lake} cannot hold MLflow's SQLite file; give --tracking-uri, or set FIRSTFAULT_TRACKING_URI."
+        )
     return f"sqlite:///{Path(lake).resolve() / FOLDER / 'mlflow.db'}"
 
 
@@ -61,7 +63,9 @@ def log_run(figures: Figures, folder: Path, *, lake: str, uri: str, extra: dict[
     try:
         return _log(MlflowClient(tracking_uri=uri, registry_uri=uri), figures, folder, lake, uri, extra)
     except MlflowException as error:
-        raise UsageError(f"MLflow at {uri} took no run ({str(error).splitlines()[0][:200]}); check --tracking-uri.") from error
+        raise UsageError(
+            f"MLflow at {uri} took no run ({str(error).splitlines()[0][:200]}); check --tracking-uri."
+        ) from error
 
 
 def _log(client: "MlflowClient", figures: Figures, folder: Path, lake: str, uri: str, extra: dict[str, float]) -> str:
@@ -109,7 +113,8 @@ def metrics(figures: Figures, extra: dict[str, float]) -> Iterator[tuple[str, fl
     """Names and finite values; a ratio of nothing has no metric, as no number stands for it."""
     month = head(figures)
     plain = {
-        "verdicts": month.verdicts, "labelled": month.labelled, "conflicts": month.conflicts, "unlabelled": month.unlabelled,
+        "verdicts": month.verdicts, "labelled": month.labelled, "conflicts": month.conflicts,
+        "unlabelled": month.unlabelled,
         "unknown": month.unknown, "unknown_ratio": month.unknown / month.verdicts if month.verdicts else None,
         "gpu_hours_lost": month.gpu_hours,
     }  # fmt: skip

@@ -62,9 +62,7 @@ def look_at(source: Source, looking: Looking, knowledge: Knowledge) -> Unknowns:
     known = _with_events(rows_of(over_represented(templated, attempts, looking)), knowledge)
     groups = rows_of(clusters(templated, local_frame(source.lake.spark, known, _TEMPLATES), looking))
     labels = _categories(source, groups)
-    drafts = tuple(
-        propose(_seen(group, labels), n, knowledge.vocabulary) for n, group in enumerate(groups, start=1)
-    )
+    drafts = tuple(propose(_seen(group, labels), n, knowledge.vocabulary) for n, group in enumerate(groups, start=1))
     return Unknowns(unknown, counted[True], counted[False], templated.count(), known, groups, drafts)
 
 
@@ -75,7 +73,12 @@ def _raw(source: Source, attempts: DataFrame, looking: Looking) -> DataFrame:
     since, until = F.col("end").cast("double") - looking.before_end_s, F.col("end").cast("double") + looking.after_end_s
     whole_hours = F.sequence(F.floor(since / 3600), F.floor(until / 3600))
     spread = attempts.select(F.explode(whole_hours).alias("h")).distinct()
-    hours = [r["h"] for r in rows_of(spread.select(F.date_format(F.timestamp_seconds(F.col("h") * 3600), "yyyy-MM-dd-HH").alias("h")))]
+    hours = [
+        r["h"]
+        for r in rows_of(
+            spread.select(F.date_format(F.timestamp_seconds(F.col("h") * 3600), "yyyy-MM-dd-HH").alias("h"))
+        )
+    ]
     beside = (F.col("job_id") == HOME_NODE) & F.col("hour").isin(sorted(hours))
     return source.lake.read(RAW_LOGS).where(F.col("job_id").isin(jobs) | beside)
 

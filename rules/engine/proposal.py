@@ -77,7 +77,7 @@ def propose(seen: Seen, number: int, vocabulary: Vocabulary) -> Proposal:
             event += "_2"
         word = EventType(
             summary=_summary(seen.template), scope=scope, role="initiating", category=seen.category or guess,
-            gap_s=60, attrs={"text": "str"},
+            gap_s=60, attrs={},
         )  # fmt: skip
         words_known = vocabulary.model_copy(update={"events": {**vocabulary.events, event: word}})
         pattern, lacking = _pattern(seen, event, word)
@@ -95,17 +95,8 @@ def literal_of(template: str) -> str:
 
 
 def regex_of(template: str) -> str:
-    """RE2 that finds lines of the template; its longest stretch is kept as `text`."""
-    kept = literal_of(template)
-    parts = [part.strip() for part in _MASK.split(template)]
-    written = [f"(?P<text>{re.escape(p)})" if p == kept else re.escape(p) for p in _once(parts, kept) if p]
-    return _GAP.join(written)
-
-
-def _once(parts: list[str], kept: str) -> list[str]:
-    """The parts up to the first that is kept; a second one of the same words may not be named again."""
-    seen = parts.index(kept)
-    return [p for n, p in enumerate(parts) if p != kept or n == seen]
+    """RE2 that finds lines of the template."""
+    return _GAP.join(re.escape(part.strip()) for part in _MASK.split(template) if part.strip())
 
 
 def _family(source: str) -> str:
@@ -126,7 +117,7 @@ def _pattern(seen: Seen, event: str, word: EventType) -> tuple[str, list[str]]:
     entry: dict[str, Any] = {
         "id": f"proposed.{event.replace('.', '_')}", "event": event, "formats": [form], "literal": literal,
         "regex": regex_of(seen.template),
-        "tests": {"hit": [{"line": seen.example, "gives": {"text": literal}}], "miss": [near or "another line"]},
+        "tests": {"hit": [{"line": seen.example, "gives": {}}], "miss": [near or "another line"]},
     }  # fmt: skip
     # JSON is YAML, and escapes whatever a log line may hold.
     body = "\n".join(f"  {name}: {json.dumps(value)}" for name, value in entry.items())

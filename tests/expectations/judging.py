@@ -50,7 +50,8 @@ RULE_CONFUSION = Case(
     },
 )
 _BIN = _SCOPE | {
-    "bin_low": 0.8, "bin_high": 0.9, "n": 4, "right": 3, "mean_confidence": 0.85, "share_right": 0.75, "low": 0.3, "high": 0.95,
+    "bin_low": 0.8, "bin_high": 0.9, "n": 4, "right": 3, "mean_confidence": 0.85, "share_right": 0.75, "low": 0.3,
+    "high": 0.95,
 }  # fmt: skip
 RULE_CALIBRATION = Case(
     table="rule_calibration",
@@ -66,7 +67,8 @@ RULE_CALIBRATION = Case(
     },
 )
 _FINDING = {c: v for c, v in _SCOPE.items() if c != "label_kind"} | {
-    "level": "rule", "name": "gpu_a", "kind": "precision_fell", "figure": 0.2, "reference": 0.9, "low": 0.1, "high": 0.4,
+    "level": "rule", "name": "gpu_a", "kind": "precision_fell", "figure": 0.2, "reference": 0.9, "low": 0.1,
+    "high": 0.4,
     "n": 10, "reference_n": 30, "discovery_rate": 0.01, "note": "precision 2 of 10",
 }  # fmt: skip
 REVIEW_FINDINGS = Case(

@@ -15,7 +15,9 @@ from tests.transforms.fleet_of_eleven import GPU, STORAGE, stood, verdict
 MONTH, BEFORE = "2026-11", ("2026-10", "2026-09")
 DRIFT = Drift(months=2, min_n=5, min_before=10, false_discovery_rate=0.1, least_fall=0.1)
 BARS = Bars(2, 4, {"stable": 0.9, "test": 0.8, "experimental": 0.6}, category_precision=0.8, category_recall=0.6)
-FIRING = Firing(2, min_attempts=5, overlap_min=3, overlap_share=0.9, noisy_min=3, noisy_won=0.1, excused=("explained_by",))
+FIRING = Firing(
+    2, min_attempts=5, overlap_min=3, overlap_share=0.9, noisy_min=3, noisy_won=0.1, excused=("explained_by",)
+)
 
 
 def figures(name: str, tp: int, fp: int, fn: int = 0, month: str = MONTH, **given) -> dict:
@@ -75,7 +77,9 @@ def test_bars_by_status(spark):
         ("category", GPU, "recall_low", pytest.approx(9 / 39, abs=1e-6), 0.6, 39),
         ("rule", "bad", "precision_low", 0.25, 0.9, 12),
     ]
-    assert [r["note"] for r in found if r["name"] == "bad"] == ["precision 3 of 12 in 2 months, bar 90 % for status stable"]
+    assert [r["note"] for r in found if r["name"] == "bad"] == [
+        "precision 3 of 12 in 2 months, bar 90 % for status stable"
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +88,13 @@ def standing(spark):
     said = [
         verdict("1", "a", GPU, 0.9, alternatives=[stood("b", GPU), *loses]),
         verdict("2", "a", GPU, 0.9, alternatives=[stood("b", GPU), stood("b", GPU), *loses]),
-        verdict("3", "unsure", "unknown", 0.4, alternatives=[stood("unsure", STORAGE), stood("a", GPU), stood("b", GPU), *loses]),
+        verdict(
+            "3",
+            "unsure",
+            "unknown",
+            0.4,
+            alternatives=[stood("unsure", STORAGE), stood("a", GPU), stood("b", GPU), *loses],
+        ),
         verdict("4", "c", GPU, 0.9, alternatives=[stood("cascade", GPU, "explained_by")]),
         verdict("5", "c", GPU, 0.9, alternatives=[stood("cascade", GPU, "explained_by")]),
         verdict("6", "c", GPU, 0.9, alternatives=[stood("cascade", GPU, "explained_by")]),

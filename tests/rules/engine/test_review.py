@@ -29,7 +29,11 @@ def test_the_shipped_file():
     ("old", "new", "said"),
     [
         ("[0.0, 0.5,", "[0.5, 0.0,", r"review.yaml:\d+: calibration_bins: .*must rise"),
-        ("false_discovery_rate: 0.10", "false_discovery_rate: 10", "drift.false_discovery_rate: .*less than or equal to 1"),
+        (
+            "false_discovery_rate: 0.10",
+            "false_discovery_rate: 10",
+            "drift.false_discovery_rate: .*less than or equal to 1",
+        ),
         ("    stable: 0.90", "    perfect: 0.90", "bars.rule_precision"),
         ("least_fall", "last_fall", "drift.last_fall: unknown key"),
         ("\\b0x[0-9a-fA-F]+\\b", "\\b0x[0-9a-fA-F+\\b", "masks: .*no regular expression"),
