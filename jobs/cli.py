@@ -17,6 +17,7 @@ from rich.markup import escape
 
 from firstfault.jobs.label_cli import label_command
 from firstfault.jobs.maintain_cli import maintain_command
+from firstfault.jobs.review.cli import review_command
 from firstfault.jobs.rules_commands import COMMANDS
 
 DONE, FAILED, USAGE, CRITICAL, BUSY = 0, 1, 2, 3, 4
@@ -213,6 +214,7 @@ def doctor(
 
 app.command("label")(_guarded(label_command))
 app.command("maintain")(_guarded(maintain_command))
+app.command("review")(_guarded(review_command))
 
 
 for name, command in COMMANDS.items():

@@ -20,3 +20,9 @@ def in_utc(moment: datetime) -> datetime:
 def day_list(days: Sequence[date]) -> str:
     """SQL over the partition column, from dates only."""
     return "day in (" + ", ".join(f"date'{d.isoformat()}'" for d in days) + ")"
+
+
+def parts_list(name: str, parts: Sequence[date | str]) -> str:
+    """SQL over a partition column of days or months, in the spelling that Spark and delta-rs both take."""
+    texts = [part if isinstance(part, str) else part.isoformat() for part in parts]
+    return f"{name} in (" + ", ".join(f"'{text}'" for text in texts) + ")"

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import MapType
 
-from firstfault.jobs.days import day_list
+from firstfault.jobs.days import parts_list
 from firstfault.jobs.frames import few_rows
 from firstfault.jobs.light import LightTable
 from firstfault.jobs.raw_files import RawFile
@@ -85,13 +85,13 @@ class Lake:
         reader = self.spark.read.schema(table.schema).option("basePath", root)
         return reader.parquet(*(f"{root}/{file.path}" for file in files))
 
-    def replace(self, table: Table, rows: DataFrame, days: Sequence[date] | None = None) -> bool:
+    def replace(self, table: Table, rows: DataFrame, days: Sequence[date | str] | None = None) -> bool:
         """Replaces the rows of the days (all rows when None) unless they are already equal.
 
         Args:
             table: Contract of the rows.
             rows: The new rows; all lie on the days.
-            days: Values of the partition column `day`.
+            days: Values of the table's first partition column: days, or months as `2026-11`.
 
         Returns:
             Whether a write was made.
@@ -101,7 +101,7 @@ class Lake:
             few = few_rows(new)
             if few is not None:
                 return self._light(table).replace(few, days)
-            where = day_list(days) if days is not None else None
+            where = parts_list(table.partitions[0], days) if days is not None else None
             if self.exists(table):
                 old = self.read(table)
                 if _fingerprint(old.where(where) if where else old) == _fingerprint(new):

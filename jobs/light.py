@@ -19,6 +19,7 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Tra
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from firstfault.jobs import frames
+from firstfault.jobs.days import parts_list
 from firstfault.jobs.raw_files import arrow_uri
 from firstfault.transforms.contract import Table
 
@@ -60,6 +61,10 @@ class LightTable:
     def exists(self) -> bool:
         """Whether it has ever been written."""
         return bool(DeltaTable.is_deltatable(self._uri))
+
+    def version(self) -> int | None:
+        """Its newest Delta version; None when it was never written."""
+        return DeltaTable(self._uri).version() if self.exists() else None
 
     def few(self) -> pa.Table | None:
         """All rows with the contract's columns, those that an older table lacks null; None when the log counts many."""
@@ -109,12 +114,12 @@ class LightTable:
             partitions = list(self.contract.partitions)
             table.create_write_transaction(actions, "append", table.schema(), partitions, commit_properties=once)
 
-    def replace(self, rows: pa.Table, days: Sequence[date] | None = None) -> bool:
-        """Replaces the rows of the days (all when None) unless they are already equal; whether a write was made."""
+    def replace(self, rows: pa.Table, days: Sequence[date | str] | None = None) -> bool:
+        """Replaces the rows of the days or months (all when None) unless they are equal; whether a write was made."""
         table = self.opened()
         if self._holds(table, rows, days):
             return False
-        of_days = None if days is None else "day in (" + ", ".join(f"'{d.isoformat()}'" for d in days) + ")"
+        of_days = None if days is None else parts_list(self.contract.partitions[0], days)
         write_deltalake(table, rows, mode="overwrite", predicate=of_days, schema_mode="merge" if days else "overwrite")
         return True
 
@@ -132,17 +137,21 @@ class LightTable:
         write_deltalake(self.opened(), rows, mode="overwrite", predicate=f"kind = '{kind}'", schema_mode="merge")
         return True
 
-    def _holds(self, table: DeltaTable, rows: pa.Table, days: Sequence[date] | None) -> bool:
+    def _holds(self, table: DeltaTable, rows: pa.Table, days: Sequence[date | str] | None) -> bool:
         """Whether the table's rows of the days are these; never of a table without any, so that it comes to be."""
         if table.version() == 0 and not table.file_uris():
             return False
         dataset = table.to_pyarrow_dataset()
         if not set(rows.column_names) <= set(dataset.schema.names):
             return False
-        of_days = None if days is None else pc.field("day").isin(pa.array(days, pa.date32()))
+        of_days = None if days is None else self._within(days)
         if dataset.count_rows(filter=of_days) != rows.num_rows:
             return False
         return contents(dataset.to_table(columns=rows.column_names, filter=of_days)) == contents(rows)
+
+    def _within(self, days: Sequence[date | str]) -> pc.Expression:
+        name = self.contract.partitions[0]
+        return pc.field(name).isin(pa.array(days, self._schema.field(name).type))
 
 
 def _column(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:

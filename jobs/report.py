@@ -79,7 +79,7 @@ def page_html(
         faults: Rows of `clock_faults` of the day.
     """
     pages = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, finalize=_shown, undefined=StrictUndefined,
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, finalize=shown, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     return pages.get_template("night.html.j2").render(
@@ -101,7 +101,7 @@ def _plot(offsets: pa.Table) -> str:
     return figure_svg(offsets_figure(offsets))
 
 
-def _shown(value: object) -> object:
+def shown(value: object) -> object:
     """A value on its way into the page: no control or direction characters."""
     if hasattr(value, "__html__") or isinstance(value, int | float):
         return value

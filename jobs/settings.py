@@ -46,6 +46,8 @@ class Settings(BaseSettings):
     """Landing zone: a folder or an object-store URL."""
     lake: str | None = None
     """Lake that holds the tables: a folder or an object-store URL."""
+    tracking_uri: str | None = None
+    """MLflow tracking server of reviews; none means a SQLite file in the lake."""
     sources: Path | None = None
     """Site's own sources.yaml; none means the built-in one."""
     cluster: str = Field(default="main", min_length=1)

@@ -5,8 +5,8 @@ from pyspark.sql import functions as F
 
 from firstfault.transforms.diagnoses import UNKNOWN
 from firstfault.transforms.keys import ATTEMPT_KEY
+from firstfault.transforms.labels import OPERATOR, WEAK
 
-OPERATOR, WEAK = "operator", "weak"
 LABEL_KINDS = (OPERATOR, WEAK)
 EVERY = "*"
 """Cluster, or rule-set version, of figures over all of them."""

@@ -1,6 +1,7 @@
 """rule_calibration: whether verdicts of a stated confidence are right that often."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -52,7 +53,5 @@ def build_rule_calibration(judged: DataFrame, edges: Sequence[float]) -> DataFra
 
 
 def _bin(edges: Sequence[float]) -> Column:
-    bins = F.array(
-        *(F.struct(F.lit(a).alias("bin_low"), F.lit(b).alias("bin_high")) for a, b in zip(edges, edges[1:], strict=False))
-    )
+    bins = F.array(*(F.struct(F.lit(a).alias("bin_low"), F.lit(b).alias("bin_high")) for a, b in pairwise(edges)))
     return F.try_element_at(F.filter(bins, lambda b: b["bin_low"] <= F.col("confidence")), F.lit(-1))

@@ -112,7 +112,9 @@ def _claims() -> Column:
         F.when(wrong, _claim(CATEGORY, label, counted=False, own=True)),
         F.when(knows & F.col("rule_id").isNotNull(), _claim(RULE, F.col("rule_id"), said=knows, own=own)),
     ]
-    missed = F.transform(_missed(), lambda r: _claim(RULE, r, counted=False, own=True, first=F.col("rule_id").eqNullSafe(r)))
+    missed = F.transform(
+        _missed(), lambda r: _claim(RULE, r, counted=False, own=True, first=F.col("rule_id").eqNullSafe(r))
+    )
     return F.concat(F.array_compact(F.array(*one)), F.when(wrong, missed).otherwise(F.array().cast(ArrayType(_CLAIM))))
 
 
@@ -154,7 +156,9 @@ def _counts() -> list[Column]:
     """Aggregates over the claims of one name."""
     judged, right, missed = F.col("judged"), F.col("right"), F.col("own") & ~F.col("right")
     located = judged & F.col("label_is_located") & (F.size("origin") > 0)
-    same = (F.array_sort("origin") == F.array_sort("label_origin")) & F.col("origin_scope").eqNullSafe(F.col("label_scope"))
+    same = (F.array_sort("origin") == F.array_sort("label_origin")) & F.col("origin_scope").eqNullSafe(
+        F.col("label_scope")
+    )
     hit = right.cast("double")
     return [
         F.count_if("counted").alias("verdicts"),

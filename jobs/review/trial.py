@@ -25,7 +25,7 @@ from firstfault.transforms.labels import LABELS
 from firstfault.transforms.proportions import wilson
 from firstfault.transforms.verdict_changes import VERDICT_CHANGES, changes, compare, tally
 
-PROMOTION = "promotion.yaml"
+
 Say = Callable[[str], None]
 
 
@@ -124,7 +124,7 @@ def _live(court: Court, live: Knowledge, days: list[date], say: Say) -> DataFram
 
 
 def _objections(live: Knowledge, tried: Knowledge, compared: DataFrame, score: Score) -> list[str]:
-    bar = load_bar(live.root / PROMOTION)
+    bar = load_bar(live.root / PROMOTION_FILE)
     low, _ = wilson(F.col("right"), F.col("n"))
     of_rules = (
         compared.where("label_category is not null and candidate_rule_id is not null")

@@ -11,10 +11,9 @@ from firstfault.rules.engine.vocabulary import Vocabulary
 from firstfault.rules.engine.yaml_io import KnowledgeError, Problems, build, load_documents
 
 OTHER_FOLDERS = frozenset({"engine", "patterns", "signals", "catalogues", "templates"})
-LOCK_FILE = "rules.lock.yaml"
-WEAK_FILE = "weak_labels.yaml"
-OF_REVIEWS = ("promotion.yaml", "review.yaml", WEAK_FILE)
-"""What rules are judged by, and no verdict depends on."""
+LOCK_FILE, WEAK_FILE = "rules.lock.yaml", "weak_labels.yaml"
+REVIEW_FILE, PROMOTION_FILE = "review.yaml", "promotion.yaml"
+NOT_OF_A_VERDICT = (LOCK_FILE, WEAK_FILE, REVIEW_FILE, PROMOTION_FILE)
 VERSION_DIGITS = 12
 
 
@@ -69,14 +68,15 @@ def _load(file: Path, vocabulary: Vocabulary, templates: Templates, problems: Pr
 def ruleset_version(root: Path) -> str:
     """Hash of everything a verdict depends on: rules, vocabulary, catalogues, patterns, signals, windows and scoring.
 
-    The lock is none of it: it tells which rules were agreed upon, not what they say. Nor is what judges the rules.
+    The lock is none of it: it tells which rules were agreed upon, not what they say. Nor are the weights of weak
+    labels and the bars of the review, by which verdicts are judged afterwards.
 
     Args:
         root: The rules folder.
     """
     total = hashlib.sha256()
-    aside = {root / name for name in (LOCK_FILE, *OF_REVIEWS)}
-    files = (file for file in root.rglob("*.yaml") if file not in aside)
+    left_out = {root / name for name in NOT_OF_A_VERDICT}
+    files = (file for file in root.rglob("*.yaml") if file not in left_out)
     for file in sorted(files, key=lambda f: f.relative_to(root).as_posix()):
         content = hashlib.sha256(file.read_bytes()).hexdigest()
         total.update(f"{file.relative_to(root).as_posix()}\x1f{content}\n".encode())

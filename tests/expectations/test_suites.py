@@ -8,10 +8,12 @@ import pytest
 from firstfault import transforms
 from firstfault.expectations.registry import SUITES
 from firstfault.transforms.contract import Table
-from tests.expectations import derived, landed, verdicts
+from tests.expectations import derived, judging, landed, verdicts
 from tests.expectations.cases import Case, assert_all_found, assert_good, assert_types_found
 
-CASES = {c.table: c for module in (landed, derived, verdicts) for c in vars(module).values() if isinstance(c, Case)}
+CASES = {
+    c.table: c for module in (landed, derived, verdicts, judging) for c in vars(module).values() if isinstance(c, Case)
+}
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
 

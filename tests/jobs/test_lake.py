@@ -143,3 +143,15 @@ def test_a_table_replaced_by_nothing_comes_to_be(spark, toys):
     assert toys.replace(TOY, frame(spark, TOY, []))
     assert toys.exists(TOY)
     assert rows(toys.read(TOY)) == []
+
+
+def test_replace_keeps_other_months(spark, tmp_path, monkeypatch):
+    monthly = Table(name="monthly", row="a toy", fields=(column("name", TEXT, "name"), column("month", TEXT, "month")),
+                    keys=("name",), partitions=("month",))  # fmt: skip
+    for most in (20_000, -1):
+        monkeypatch.setattr(frames, "SMALL_ROWS", most)
+        lake = Lake(spark, f"{tmp_path}/{most}")
+        for name, month in (("a", "2026-10"), ("b", "2026-11"), ("c", "2026-11"), ("c", "2026-11")):
+            written = lake.replace(monthly, frame(spark, monthly, [{"name": name, "month": month}]), [month])
+        assert not written
+        assert rows(lake.read(monthly)) == [("a", "2026-10"), ("c", "2026-11")]

@@ -13,7 +13,10 @@ COUNTS = [(0, 0), (0, 3), (3, 3), (1, 4), (17, 20), (18, 45), (999, 1000), (12, 
 def test_wilson_intervals_are_those_of_scipy(spark):
     counts = frame(spark, "k long, n long", [{"k": k, "n": n} for k, n in COUNTS])
     low, high = wilson(F.col("k"), F.col("n"))
-    found = {(r["k"], r["n"]): (r["low"], r["high"]) for r in collected(counts.select("k", "n", low.alias("low"), high.alias("high")))}
+    found = {
+        (r["k"], r["n"]): (r["low"], r["high"])
+        for r in collected(counts.select("k", "n", low.alias("low"), high.alias("high")))
+    }
     assert found.pop((0, 0)) == (None, None)
     for (k, n), (a, b) in found.items():
         interval = binomtest(k, n).proportion_ci(method="wilson")
@@ -25,11 +28,20 @@ def test_a_share_of_nothing_is_null(spark):
     assert rows(counts.select(share(F.col("k"), F.col("n")).alias("s"))) == [(0.333333,), (None,)]
 
 
-TABLES = [(3, 10, 9, 10), (0, 5, 60, 60), (5, 5, 6, 10), (30, 45, 180, 200), (900, 1000, 11_400, 12_000), (1, 30, 1, 30)]
+TABLES = [
+    (3, 10, 9, 10),
+    (0, 5, 60, 60),
+    (5, 5, 6, 10),
+    (30, 45, 180, 200),
+    (900, 1000, 11_400, 12_000),
+    (1, 30, 1, 30),
+]
 
 
 def test_the_exact_test_is_that_of_scipy(spark):
-    tests = frame(spark, "a long, n long, b long, m long", [dict(zip("anbm", t, strict=True)) for t in [*TABLES, (0, 0, 3, 4)]])
+    tests = frame(
+        spark, "a long, n long, b long, m long", [dict(zip("anbm", t, strict=True)) for t in [*TABLES, (0, 0, 3, 4)]]
+    )
     chance = fisher_less(*(F.col(c) for c in "anbm"))
     found = {(r["a"], r["n"], r["b"], r["m"]): r["p"] for r in collected(tests.withColumn("p", chance))}
     assert found.pop((0, 0, 3, 4)) is None

@@ -57,7 +57,10 @@ def test_ratios_and_their_intervals(stats):
     gpu = one(stats, level="category", name=GPU)
     assert (gpu["precision"], gpu["recall"], gpu["f1"]) == (0.75, 0.75, 0.75)
     # Wilson of 3 of 4, by hand: (0.75 + z²/8 -+ z √(0.1875/4 + z²/64)) / (1 + z²/4) with z² = 3.8415
-    assert (gpu["precision_low"], gpu["precision_high"]) == (pytest.approx(0.3006, abs=1e-4), pytest.approx(0.9544, abs=1e-4))
+    assert (gpu["precision_low"], gpu["precision_high"]) == (
+        pytest.approx(0.3006, abs=1e-4),
+        pytest.approx(0.9544, abs=1e-4),
+    )
     storage = one(stats, level="category", name=STORAGE)
     assert (storage["precision"], storage["recall"], storage["f1"]) == (1.0, pytest.approx(1 / 3, abs=1e-6), 0.5)
 
@@ -69,7 +72,12 @@ def test_nothing_is_divided_by_nothing(stats):
 
 def test_means_are_over_categories_with_support(stats):
     mean = one(stats, level="mean")
-    assert (mean["support"], mean["precision"], mean["recall"], mean["f1"]) == (7, 0.875, pytest.approx(13 / 24, abs=1e-5), 0.625)
+    assert (mean["support"], mean["precision"], mean["recall"], mean["f1"]) == (
+        7,
+        0.875,
+        pytest.approx(13 / 24, abs=1e-5),
+        0.625,
+    )
 
 
 def test_origins(stats):
