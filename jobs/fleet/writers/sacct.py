@@ -19,7 +19,8 @@ def write(world: World, sink: Sink) -> None:
     """Writes one sacct export of the day, taken when it is over."""
     path = f"scheduler/sacct-{world.profile.day:%Y%m%d}.txt"
     sink.add(path, world.close, HEADER)
-    for attempt in sorted(world.attempts, key=lambda a: (a.submit, a.key)):
+    ended = [a for a in world.attempts if world.holds(a.end)]
+    for attempt in sorted(ended, key=lambda a: (a.submit, a.key)):
         for row in rows(attempt):
             sink.add(path, world.close, row)
 
