@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from firstfault.jobs.fleet.asks import Count, DamageProfile, MixProfile, Model, Share, VolumeProfile
+from firstfault.jobs.fleet.asks import Count, DamageProfile, MixProfile, Share, VolumeProfile
 from firstfault.jobs.fleet.mechanisms import MECHANISMS
 from firstfault.jobs.fleet.noise import NOISES
 
@@ -18,7 +18,11 @@ class ProfileError(ValueError):
     """A profile that cannot be found, read or used; the message says which key and why."""
 
 
-class TopologyProfile(Model):
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TopologyProfile(_Model):
     """Sizes of the cluster. `nodes_per_port` nodes share a switch port through a split cable.
 
     `nodes` leaves the last racks emptier than the others; None fills them.
@@ -39,7 +43,7 @@ class TopologyProfile(Model):
         return full if self.nodes is None else min(self.nodes, full)
 
 
-class AttemptsProfile(Model):
+class AttemptsProfile(_Model):
     """How many attempts, of which fate, and how large.
 
     A lemon is a node that fails in as many jobs as it has mechanisms; a pair is two independent faults that strike
@@ -57,12 +61,12 @@ class AttemptsProfile(Model):
     log_every_s: Annotated[float, Field(gt=0)] = 25.0
     timeouts_s: tuple[Annotated[int, Field(gt=0)], ...] = (10, 30, 60, 600)
     layouts: dict[Literal["ranks", "single"], float] = {"ranks": 3, "single": 1}
-    steps: dict[Literal["step", "megatron"], float] = {"step": 3, "megatron": 1}
+    steps: dict[Literal["step", "megatron", "transformers", "deepspeed"], float] = {"step": 3, "megatron": 1}
     torch: dict[Literal["2.1", "2.4", "2.7"], float] = {"2.1": 1, "2.4": 2, "2.7": 2}
     nccl: dict[Literal["2.18", "2.26"], float] = {"2.18": 1, "2.26": 2}
 
 
-class ClocksProfile(Model):
+class ClocksProfile(_Model):
     """How wrong the nodes' clocks are: counts of bad ones, the rest lie within `good_ms`."""
 
     good_ms: Annotated[float, Field(ge=0)] = 40.0
@@ -75,7 +79,7 @@ class ClocksProfile(Model):
     chrony_share: Share = 0.7
 
 
-class SamplingProfile(Model):
+class SamplingProfile(_Model):
     """How often counters and gauges are read, in seconds."""
 
     metrics_s: Annotated[int, Field(gt=0)] = 60
@@ -86,7 +90,7 @@ class SamplingProfile(Model):
     chrony_s: Annotated[int, Field(gt=0)] = 1024
 
 
-class Profile(Model):
+class Profile(_Model):
     """One rehearsed fleet: counts of attempts, or a mix from which they are drawn, on one day or on several."""
 
     name: str
@@ -99,7 +103,8 @@ class Profile(Model):
     mix: MixProfile | None = None
     clocks: ClocksProfile = ClocksProfile()
     sampling: SamplingProfile = SamplingProfile()
-    kernel_logs: dict[Literal["iso", "rfc3164", "dmesg"], float] = {"iso": 4, "rfc3164": 1, "dmesg": 1}
+    kernel_logs: dict[Literal["iso", "rfc3164", "dmesg", "journal"], float] = {"iso": 4, "rfc3164": 1, "dmesg": 1}
+    accounting: dict[Literal["text", "json"], float] = {"text": 1}
     noise: dict[str, Count] = {}
     damage: DamageProfile = DamageProfile()
     volume: VolumeProfile = VolumeProfile()

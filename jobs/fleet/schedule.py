@@ -72,9 +72,7 @@ class _Run:
         """Lets the attempts of a job live one after the other."""
         submit = job.arrival
         for number, fate in enumerate(job.fate.attempts):
-            planned = _attempt(
-                self.profile, self.topology, self.calendar, job, number=number, submit=submit, fate=fate
-            )
+            planned = _attempt(self.profile, self.topology, self.calendar, job, number=number, submit=submit, fate=fate)
             life = live(self.profile.seed, self.topology, planned, job.fate)
             self._keep(life, RETURN_S if job.fate.again else REPAIR_S)
             submit = after(life.attempt.end, 3.0)

@@ -118,9 +118,7 @@ def _up(world: World, node: Node) -> list[tuple[datetime, datetime]]:
     return [*found, (at, close)] if at < close else found
 
 
-def _service_lines(
-    world: World, node: Node, spans: list[tuple[datetime, datetime]], count: int
-) -> Iterator[Block]:
+def _service_lines(world: World, node: Node, spans: list[tuple[datetime, datetime]], count: int) -> Iterator[Block]:
     rng = _numbers(world, "services", node.name)
     pool, stamper = _pool(rng, SERVICES), bulk.iso_micro if node.kernel == "iso" else bulk.rfc3164
     for times in bulk.spread(rng, spans, count):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import lru_cache
 
 from firstfault.jobs.fleet.model import Node, after, stream
 from firstfault.jobs.fleet.signals import Place, Tracks, grid, tracks, value
@@ -91,7 +92,12 @@ def _node_dumps(world: World, sink: Sink, found: Tracks, node: Node, t: datetime
 
 
 def _residue(world: World, place: Place, name: str) -> int:
-    rng = stream(world.profile.seed, "residue", place[0] or "", place[1], name)
+    return _left_over(world.profile.seed, place, name)
+
+
+@lru_cache(maxsize=1 << 17)
+def _left_over(seed: int, place: Place, name: str) -> int:
+    rng = stream(seed, "residue", place[0] or "", place[1], name)
     return rng.randrange(1, 9) if rng.random() < 0.2 else 0
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import lru_cache
 
 from firstfault.jobs.fleet.model import Attempt, Gpu, Node, after, stream
 from firstfault.jobs.fleet.signals import Place, Tracks, grid, tracks, value
@@ -95,8 +96,13 @@ def _gpu_points(world: World, found: Tracks, name: str, place: Place, attempt: A
 
 def gpu_temperature(world: World, found: Tracks, place: Place, t: datetime) -> float:
     """The temperature of a GPU in use: its own level and a breath of noise, or what an incident says."""
-    level = BUSY_C + stream(world.profile.seed, "temp", *place).randrange(-4, 5)
+    level = BUSY_C + _warmth(world.profile.seed, place)
     return value(found, "gpu_temp", place, t, level + int(t.timestamp()) // 60 % 3)
+
+
+@lru_cache(maxsize=1 << 16)
+def _warmth(seed: int, place: Place) -> int:
+    return stream(seed, "temp", *place).randrange(-4, 5)
 
 
 def _port_series(world: World, found: Tracks, name: str, metric: str) -> Iterator[Series]:
