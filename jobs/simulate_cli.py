@@ -102,6 +102,7 @@ def simulate_command(
     """Rehearse a fleet: raw files as a site has them, with the truth beside them."""
     from firstfault.jobs.fleet import generate
     from firstfault.jobs.fleet.knobs import chosen_profile
+    from firstfault.jobs.fleet.mix import draw
     from firstfault.jobs.folders import emptied
 
     chosen = chosen_profile(
@@ -111,10 +112,11 @@ def simulate_command(
         lines_per_day=lines_per_day, loss=loss, duplicates=duplicates, missing=missing, labels=labels,
         label_errors=label_errors, deliver_labels=deliver_labels,
     )  # fmt: skip
+    drawn = draw(chosen)
     emptied(out, MARKER, "fleet", "--out")
     console = Console()
     with console.status("rehearsing a fleet", spinner="dots"):
-        report = generate(chosen, out)
+        report = generate(drawn, out)
     console.print(told(report), highlight=False, soft_wrap=True)
 
 

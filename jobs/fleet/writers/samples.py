@@ -73,7 +73,7 @@ def _hour(
                     continue
                 breath = (second * 7 + gpu.index * 13 + len(node.name)) % 997
                 texts += [
-                    f"{prefix}{level - breath % width} {micros(t) // 1000}"
+                    f"{prefix}{max(0, level - breath % width)} {micros(t) // 1000}"
                     for prefix, level, width in zip(prefixes, levels, WIDTHS, strict=True)
                 ]
         if texts:
