@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -38,10 +39,12 @@ def spread(rng: np.random.Generator, spans: Sequence[Span], count: int) -> Itera
 
 def shown(clock: Clock, times: Micros) -> Micros:
     """What a clock shows at true times."""
-    offset_s = clock.offset_s + clock.drift_ppm * 1e-12 * (times - micros(clock.since))
+    gone_us = (times - micros(clock.since)).astype(np.float64)
+    offset_s: npt.NDArray[np.floating] = clock.offset_s + clock.drift_ppm * 1e-12 * gone_us
     if clock.step_at is not None:
         offset_s = offset_s + np.where(times >= micros(clock.step_at), clock.step_s, 0.0)
-    return times + np.rint(offset_s * 1e6).astype(np.int64)
+    local: Micros = times + np.rint(offset_s * 1e6).astype(np.int64)
+    return local
 
 
 def asctime(times: Micros) -> list[str]:
@@ -67,5 +70,6 @@ def rfc3164(times: Micros) -> list[str]:
     return out
 
 
-def _text(times: Micros, unit: str) -> str:
-    return "\n".join(np.datetime_as_string(times.view("M8[us]"), unit=unit).tolist())
+def _text(times: Micros, unit: Literal["s", "ms", "us"]) -> str:
+    stamps: npt.NDArray[np.datetime64] = times.view("M8[us]")
+    return "\n".join(np.datetime_as_string(stamps, unit=unit).tolist())

@@ -10,7 +10,7 @@ from firstfault.jobs.fleet.world import DAY_S, World
 from firstfault.jobs.fleet.writers import bulk
 from firstfault.jobs.fleet.writers.application import folder, label, output
 from firstfault.jobs.fleet.writers.samples import write_samples
-from firstfault.jobs.fleet.writers.sink import Block, Sink
+from firstfault.jobs.fleet.writers.sink import Block, Sink, micros
 
 POOL = 512
 SERVICES = (
@@ -85,7 +85,7 @@ def _rank_lines(
 ) -> Iterator[Block]:
     rng = _numbers(world, "training", *attempt.key, "" if only is None else only)
     pool = _pool(rng, TRAINING)
-    began, step_us = bulk.micros(attempt.train_at), attempt.step_s * 1e6
+    began, step_us = micros(attempt.train_at), attempt.step_s * 1e6
     for times in bulk.spread(rng, [span], count):
         speaker = only if only is not None else int(rng.integers(len(attempt.ranks)))
         rank = attempt.ranks[speaker]
