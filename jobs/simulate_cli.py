@@ -12,9 +12,16 @@ if TYPE_CHECKING:
     from firstfault.jobs.fleet import FleetReport
 
 MARKER = ".firstfault-fleet"
+SOURCES = (
+    "accounting", "application", "board_controller", "chrony", "controller", "exporter", "fabric_manager",
+    "flight_recorder", "kernel", "labels", "metrics", "nvidia_smi", "ports", "readiness", "slurmd", "storage_client",
+    "switches", "syslog", "topology",
+)  # fmt: skip
 FLEET, CLOCKS, DAMAGE, LABELS = "The fleet", "Clocks and noise", "What gets lost", "Labels"
 
-Out = Annotated[Path, typer.Option("--out", help="Folder for landing/, truth.json and labels.csv; emptied first.")]
+Out = Annotated[
+    Path, typer.Option("--out", help="Folder for landing/, truth.json, labels.csv and fleet.json; emptied first.")
+]
 Name = Annotated[
     str,
     typer.Option(
@@ -59,8 +66,8 @@ Duplicates = Annotated[
 Missing = Annotated[
     list[str] | None,
     typer.Option(
-        help="A source not delivered: kernel, application, metrics, controller ... Repeatable; kernel:0.3 on 3 nodes "
-        "of 10, kernel:0.3:0.5 there on every second day.",
+        help="A source that is not delivered; repeatable. kernel:0.3 is on 3 nodes of 10, kernel:0.3:0.5 there on half "
+        f"of the days. Sources: {', '.join(SOURCES)}.",
         rich_help_panel=DAMAGE,
     ),
 ]

@@ -6,16 +6,18 @@ from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from pathlib import Path
 
+from firstfault.jobs.fleet.clocks import build_clocks
 from firstfault.jobs.fleet.days import worlds
 from firstfault.jobs.fleet.labels import HEADER, rows
 from firstfault.jobs.fleet.mix import draw
 from firstfault.jobs.fleet.profile import Profile, load_profile
+from firstfault.jobs.fleet.topology import build_topology
 from firstfault.jobs.fleet.truth import Truth
 from firstfault.jobs.fleet.world import World
 from firstfault.jobs.fleet.writers import WRITERS, Sink, chatter
 from firstfault.jobs.fleet.writers.disk import Disk
 
-LANDING, TRUTH, LABELS = "landing", "truth.json", "labels.csv"
+LANDING, TRUTH, LABELS, FLEET = "landing", "truth.json", "labels.csv", "fleet.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ def generate(
 ) -> FleetReport:
     """Writes `<out>/landing/`, `<out>/truth.json` and, where labels are asked for, `<out>/labels.csv`.
 
+    `<out>/fleet.json` says what was asked for, what the clocks really did and what was lost on the way.
+
     Args:
         profile: A profile, the name of a shipped one, or the path of a YAML file.
         out: Folder to write into; made when missing. Files of an earlier run with another profile stay.
@@ -86,6 +90,7 @@ def generate(
         truths = world.truths
     truth = Path(out) / TRUTH
     truth.write_text(json.dumps([_record(t) for t in truths], indent=1) + "\n", "utf-8")
+    (Path(out) / FLEET).write_text(_told(drawn, disk) + "\n", "utf-8")
     labels = rows(drawn, truths)
     if labels:
         (Path(out) / LABELS).write_text("".join(f"{row}\n" for row in (HEADER, *labels)), "utf-8")
@@ -122,6 +127,16 @@ def _report(profile: Profile, disk: Disk, truth: Path, truths: Sequence[Truth], 
         dict(+disk.repeated),
         dict(+disk.missing),
     )
+
+
+def _told(profile: Profile, disk: Disk) -> str:
+    clocks = {
+        name: {"kind": c.kind, "offset_s": c.offset_s, "drift_ppm": c.drift_ppm, "step_s": c.step_s}
+        | {"since": _stamp(c.since), "step_at": _stamp(c.step_at)}
+        for name, c in build_clocks(profile, build_topology(profile)).items()
+    }
+    harm = {"lost": dict(+disk.lost), "repeated": dict(+disk.repeated), "missing": dict(+disk.missing)}
+    return json.dumps({"profile": profile.model_dump(mode="json"), **harm, "clocks": clocks}, indent=1)
 
 
 def _record(truth: Truth) -> dict[str, object]:

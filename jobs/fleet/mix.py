@@ -41,7 +41,8 @@ def draw(profile: Profile) -> Profile:
         profile: A profile; without a mix it is returned as it is.
 
     Returns:
-        The same with as many attempts as the mix asks for, drawn with the profile's seed.
+        The same with as many attempts as the mix asks for, drawn with the profile's seed. Faults of more nodes than
+        there are do not happen.
 
     Raises:
         ProfileError: When the mix cannot be drawn or does not fit into the days.
@@ -54,8 +55,9 @@ def draw(profile: Profile) -> Profile:
     healthy = sum(rng.random() < mix.healthy for _ in range(mix.attempts))
     failures = mix.attempts - healthy
     unknown = sum(rng.random() < mix.unknown for _ in range(failures))
-    pairs = _pairs(rng, mix, failures - unknown)
-    counts = _weighted(rng, mix.weights, failures - unknown - len(pairs))
+    weights = {name: w for name, w in mix.weights.items() if MECHANISMS[name].min_nodes <= profile.topology.count}
+    pairs = _pairs(rng, mix, weights, failures - unknown) if mix.pairs or profile.topology.count > 1 else ()
+    counts = _weighted(rng, weights, failures - unknown - len(pairs))
     lemons = _lemons(rng, mix, counts)
     requeued = min(healthy, round(mix.requeued * sum(n for name, n in counts.items() if _may_run_again(name))))
     counts[UNKNOWN] += unknown
@@ -105,15 +107,15 @@ def _weighted(rng: Random, weights: dict[str, float], attempts: int) -> Counter[
     return counts
 
 
-def _pairs(rng: Random, mix: MixProfile, failures: int) -> tuple[tuple[str, str], ...]:
+def _pairs(rng: Random, mix: MixProfile, weights: dict[str, float], failures: int) -> tuple[tuple[str, str], ...]:
     wanted = sum(rng.random() < mix.pair_share for _ in range(failures)) if mix.pairs is None else mix.pairs
-    weights = {name: w for name, w in sorted(mix.weights.items()) if name in COINCIDES}
-    if wanted and (wanted > failures or not weights):
+    coincide = {name: w for name, w in sorted(weights.items()) if name in COINCIDES}
+    if wanted and (wanted > failures or not coincide):
         raise ProfileError(
             f"mix.pairs: {wanted} pairs need as many failures, of which there are {failures}, and weights of faults "
             f"that coincide: {', '.join(sorted(COINCIDES))}"
         )
-    one = [rng.choices(list(weights), list(weights.values()), k=2) for _ in range(wanted)]
+    one = [rng.choices(list(coincide), list(coincide.values()), k=2) for _ in range(wanted)]
     return tuple((first, second) for first, second in one)
 
 

@@ -118,5 +118,8 @@ def _size(rng: Random, mix: AttemptsProfile, fate: Fate, profile: Profile) -> in
     least = max((m.min_nodes for m in (*fate.attempts, fate.beside) if m), default=1)
     least = max(least, 2) if fate.beside else least
     most = profile.topology.count
+    if least > most:
+        names = " beside ".join(m.name for m in (*fate.attempts, fate.beside) if m)
+        raise ProfileError(f"{names} needs an attempt of {least} nodes and the cluster has {most}; give it more nodes")
     sizes = {n: w for n, w in sorted(mix.sizes.items()) if least <= n <= most} or {least: 1.0}
     return rng.choices(list(sizes), list(sizes.values()))[0]

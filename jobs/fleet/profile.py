@@ -91,7 +91,10 @@ class SamplingProfile(_Model):
 
 
 class Profile(_Model):
-    """One rehearsed fleet: counts of attempts, or a mix from which they are drawn, on one day or on several."""
+    """One rehearsed fleet: counts of attempts, or a mix from which they are drawn, on one day or on several.
+
+    `compress` packs the logs of days that are over with gzip.
+    """
 
     name: str
     seed: int
@@ -106,6 +109,7 @@ class Profile(_Model):
     kernel_logs: dict[Literal["iso", "rfc3164", "dmesg", "journal"], float] = {"iso": 4, "rfc3164": 1, "dmesg": 1}
     accounting: dict[Literal["text", "json"], float] = {"text": 1}
     noise: dict[str, Count] = {}
+    compress: bool = False
     damage: DamageProfile = DamageProfile()
     volume: VolumeProfile = VolumeProfile()
     labels: Share = 0.0

@@ -2,15 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from typer.testing import CliRunner
 
 from firstfault.jobs import cli
+from firstfault.jobs.fleet.asks import SourceName
 from firstfault.jobs.fleet.knobs import chosen_profile
 from firstfault.jobs.folders import UsageError, emptied
-from firstfault.jobs.simulate_cli import MARKER
+from firstfault.jobs.simulate_cli import MARKER, SOURCES
 
 runner = CliRunner()
 SMALL = """
@@ -47,7 +48,7 @@ def test_it_writes_landing_truth_and_labels_and_the_same_twice(site: str, tmp_pa
     said = simulate(site, tmp_path / "a", "--seed", "7", "--attempts", "10")
     simulate(site, tmp_path / "b", "--seed", "7", "--attempts", "10")
     assert files(tmp_path / "a") == files(tmp_path / "b")
-    assert {p.name for p in (tmp_path / "a").iterdir()} == {"landing", "truth.json", "labels.csv", MARKER}
+    assert {p.name for p in (tmp_path / "a").iterdir()} == {"landing", "truth.json", "labels.csv", "fleet.json", MARKER}
     assert len(json.loads((tmp_path / "a" / "truth.json").read_text())) == 10
     assert "10 attempts" in said
     simulate(site, tmp_path / "b", "--seed", "8", "--attempts", "10")
@@ -62,6 +63,19 @@ def test_damage_and_labels_are_told(site: str, tmp_path: Path) -> None:
     assert "files missing:" in said
     assert (tmp_path / "a" / "landing" / "labels.csv").read_bytes() == (tmp_path / "a" / "labels.csv").read_bytes()
     assert not list((tmp_path / "a" / "landing").glob("nodes/*/chrony*"))
+
+
+def test_what_was_asked_for_and_the_clocks_lie_beside_the_zone(site: str, tmp_path: Path) -> None:
+    simulate(site, tmp_path / "a", "--loss", "0.2", "--seed", "6")
+    told = json.loads((tmp_path / "a" / "fleet.json").read_text())
+    assert (told["profile"]["seed"], told["profile"]["damage"]["loss"]) == (6, 0.2)
+    assert len(told["clocks"]) == 16
+    assert sum(clock["kind"] == "seconds_off" for clock in told["clocks"].values()) == 2
+    assert told["lost"]["application"] > 0
+
+
+def test_help_names_every_source() -> None:
+    assert set(SOURCES) == set(get_args(SourceName))
 
 
 def test_it_empties_only_what_it_wrote(site: str, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Writes the days of a fleet to a landing zone, with the losses and repeats of a site's log shippers."""
 
+import gzip
 import os
 import shutil
 from collections import Counter
@@ -70,6 +71,8 @@ class Disk:
             twice = stream(world.profile.seed, "twice", path, world.number if grows(path) else "")
             if kind.log and twice.random() < damage.duplicates:
                 self._again(name, f"{path}.{world.number + 1 if grows(path) else 1}", kind)
+            if world.profile.compress and name != path and grows(path):
+                self._pack(name)
 
     def _file(self, name: str, path: str, kind: Kind, sink: Sink, way: Way) -> None:
         file = self.landing / name
@@ -94,6 +97,20 @@ class Disk:
         self._sizes[rotated] = self._sizes[name]
         self.repeated[kind.source] += self._counts[name] - self._counts[rotated]
         self._counts[rotated] = self._counts[name]
+
+    def _pack(self, name: str) -> None:
+        """Packs a file as logrotate does, with the time of its last write."""
+        file, packed = self.landing / name, self.landing / f"{name}.gz"
+        with (
+            file.open("rb") as plain,
+            packed.open("wb") as out,
+            gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) as squeezed,
+        ):
+            shutil.copyfileobj(plain, squeezed)
+        shutil.copystat(file, packed)
+        file.unlink()
+        del self._sizes[name]
+        self._sizes[f"{name}.gz"] = packed.stat().st_size
 
     def _make(self, folder: Path) -> None:
         if folder not in self._folders:

@@ -1,5 +1,6 @@
 """Days that follow each other: what rises, what goes on, and what is renamed at midnight."""
 
+import gzip
 import hashlib
 import json
 import re
@@ -109,6 +110,18 @@ def test_logs_are_renamed_and_files_of_jobs_grow(fleet: FleetReport) -> None:
     for file in fleet.landing.glob("jobs/**/rank-*.log"):
         stamps = re.findall(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}", file.read_text(), re.MULTILINE)
         assert stamps == sorted(stamps)
+
+
+def test_rotated_logs_are_packed_where_asked(fleet: FleetReport, tmp_path: Path) -> None:
+    packed = generate(small(days=DAYS, compress=True), tmp_path)
+    found = list(packed.landing.rglob("*.gz"))
+    assert found
+    for file in found:
+        plain = fleet.landing / file.relative_to(packed.landing).with_suffix("")
+        assert gzip.decompress(file.read_bytes()) == plain.read_bytes()
+        assert file.stat().st_mtime == plain.stat().st_mtime
+        assert not file.with_suffix("").exists()
+    assert packed.files == fleet.files
 
 
 def test_accounting_has_each_attempt_once(fleet: FleetReport) -> None:

@@ -6,11 +6,12 @@ from math import sqrt
 import pytest
 
 from firstfault.jobs.fleet import ProfileError, load_profile
+from firstfault.jobs.fleet.asks import MixProfile
 from firstfault.jobs.fleet.days import worlds
 from firstfault.jobs.fleet.knobs import chosen_profile, shares_of
 from firstfault.jobs.fleet.mechanisms import MECHANISMS
 from firstfault.jobs.fleet.mix import draw
-from firstfault.jobs.fleet.profile import Profile, profile_names
+from firstfault.jobs.fleet.profile import Profile, TopologyProfile, profile_names
 from tests.jobs.fleet.small import small
 
 SHARED = ("pretrain", "research", "operations")
@@ -81,6 +82,24 @@ def test_pairs_are_two_true_faults_of_one_attempt() -> None:
 def test_what_cannot_be_drawn_says_why(knobs: dict[str, float], says: str) -> None:
     with pytest.raises(ProfileError, match=says):
         draw(chosen_profile("pretrain", **knobs))
+
+
+def test_faults_of_more_nodes_than_there_are_do_not_happen() -> None:
+    drawn = draw(chosen_profile("operations", attempts=60, nodes=4, pairs=0))
+    assert drawn.attempts.mechanisms
+    assert all(MECHANISMS[name].min_nodes <= 4 for name in struck(drawn))
+    *_, last = worlds(drawn)
+    assert len(last.truths) == 60
+    with pytest.raises(ProfileError, match="power_domain_down needs an attempt of 8 nodes and the cluster has 4"):
+        list(worlds(chosen_profile("wide", nodes=4)))
+
+
+def test_a_lemon_may_be_the_odd_node_at_the_end() -> None:
+    size = TopologyProfile(racks=1, nodes_per_rack=3, gpus=2, hcas=2)
+    for seed in range(6):
+        mix = MixProfile(weights={"gpu_off_bus": 1.0}, attempts=3, healthy=0.0, lemons=1)
+        *_, last = worlds(draw(small(seed=seed, topology=size, mix=mix)))
+        assert len({t.origin[0].split("/")[0] for t in last.truths}) == 1
 
 
 def test_days_follow_from_the_attempts() -> None:

@@ -1,5 +1,6 @@
 """The profiles of public mixes: nothing of the truth in their zones, and the formats they add."""
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -27,14 +28,15 @@ def test_no_truth_leaks_into_the_zone(fleet: FleetReport) -> None:
     words = [*sorted(set(MECHANISMS) - NATURAL), *TRUTH_WORDS]
     told = re.compile("|".join(map(re.escape, words)).encode())
     for file in (f for f in fleet.landing.rglob("*") if f.is_file()):
-        found = told.search(file.read_bytes())
+        data = file.read_bytes()
+        found = told.search(gzip.decompress(data) if file.suffix == ".gz" else data)
         assert found is None, (file.name, found)
         assert not told.search(str(file.relative_to(fleet.landing)).encode())
 
 
 def test_the_truth_lies_beside_the_zone(fleet: FleetReport) -> None:
     names = {file.name for file in fleet.landing.parent.iterdir()}
-    assert {"landing", "truth.json"} <= names <= {"landing", "truth.json", "labels.csv"}
+    assert {"landing", "truth.json", "fleet.json"} <= names <= {"landing", "truth.json", "fleet.json", "labels.csv"}
     assert len(json.loads(fleet.truth.read_text())) == fleet.attempts == 14
 
 
