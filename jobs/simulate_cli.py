@@ -54,7 +54,7 @@ Noise = Annotated[
 ]
 Lines = Annotated[
     int | None,
-    typer.Option(help="Lines a day has, filled up with chatter; 100 bytes each.", rich_help_panel=CLOCKS),
+    typer.Option(help="Lines a day has, filled up with chatter of about 110 bytes each.", rich_help_panel=CLOCKS),
 ]
 Loss = Annotated[
     float | None, typer.Option(help="Share of log lines lost, singly and in bursts, 0 to 0.9.", rich_help_panel=DAMAGE)
