@@ -19,6 +19,7 @@ from firstfault.jobs.label_cli import label_command
 from firstfault.jobs.maintain_cli import maintain_command
 from firstfault.jobs.review.cli import review_command
 from firstfault.jobs.rules_commands import COMMANDS
+from firstfault.jobs.simulate_cli import simulate_command
 
 DONE, FAILED, USAGE, CRITICAL, BUSY = 0, 1, 2, 3, 4
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
@@ -215,6 +216,7 @@ def doctor(
 app.command("label")(_guarded(label_command))
 app.command("maintain")(_guarded(maintain_command))
 app.command("review")(_guarded(review_command))
+app.command("simulate")(_guarded(simulate_command))
 
 
 for name, command in COMMANDS.items():

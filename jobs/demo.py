@@ -1,21 +1,17 @@
 """The demo: a rehearsed fleet, one night over it, the verdicts beside the truth."""
 
 import json
-import shutil
 from pathlib import Path
 
 from rich.console import Console
 
 from firstfault.jobs.fleet import generate
+from firstfault.jobs.folders import emptied
 from firstfault.jobs.settings import Settings, load_settings
 from firstfault.jobs.summary import night_summary, verdicts, watched_night
 
 PROFILE = "demo"
 MARKER = ".firstfault-demo"
-
-
-class UsageError(ValueError):
-    """The folder given is not the demo's to empty."""
 
 
 def run_demo(folder: Path, settings: Settings, console: Console) -> None:
@@ -24,7 +20,7 @@ def run_demo(folder: Path, settings: Settings, console: Console) -> None:
     Raises:
         UsageError: The folder holds something that no demo wrote.
     """
-    _empty(folder)
+    emptied(folder, MARKER, "demo", "--lake")
     with console.status("rehearsing a fleet", spinner="dots"):
         fleet = generate(PROFILE, folder)
     console.print(
@@ -39,15 +35,6 @@ def run_demo(folder: Path, settings: Settings, console: Console) -> None:
     console.print(_score(fleet.truth, lake), highlight=False)
     failed = next((r["job_id"] for r in verdicts(lake)), "JOB")
     console.print(f"next: firstfault show {failed} --lake {lake}", highlight=False, soft_wrap=True)
-
-
-def _empty(folder: Path) -> None:
-    if folder.exists():
-        if any(folder.iterdir()) and not (folder / MARKER).exists():
-            raise UsageError(f"{folder} is not empty and no demo wrote it; give --lake another folder.")
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True)
-    (folder / MARKER).touch()
 
 
 def _score(truth: Path, lake: str) -> str:

@@ -93,7 +93,7 @@ def make_plan(landing: Landing, sources: Sources, known: Known, split_bytes: int
         planned = list(
             pool.map(lambda pair: _plan_file(landing, pair[0], pair[1], known, split_bytes, now), _matched(owned))
         )
-    ranges = [r for found, _ in planned for r in found]
+    ranges = _once(found for found, _ in planned if found)
     batch_id = digest(*(f"{r.stream_id}:{r.from_byte}:{r.to_byte}" for r in ranges)) if ranges else ""
     return Plan(
         batch_id=batch_id,
@@ -101,6 +101,16 @@ def make_plan(landing: Landing, sources: Sources, known: Known, split_bytes: int
         unmatched=[_unmatched(f) for f, o in owned if o is None],
         waiting_tails=[path for _, path in planned if path],
     )
+
+
+def _once(planned: Iterable[list[Range]]) -> list[Range]:
+    """Of files that are one stream, as one delivered twice under a rotated name, the one that goes furthest."""
+    furthest: dict[str, list[Range]] = {}
+    for ranges in planned:
+        held = furthest.get(ranges[0].stream_id)
+        if held is None or ranges[-1].to_byte > held[-1].to_byte:
+            furthest[ranges[0].stream_id] = ranges
+    return [r for ranges in furthest.values() for r in ranges]
 
 
 def _matched(owned: Iterable[tuple[LandingFile, Owned | None]]) -> Iterator[tuple[LandingFile, Owned]]:

@@ -32,7 +32,8 @@ class Calendar:
         stride = 1 if size == 1 else 2
         windows = [names[i : i + size] for i in range(0, len(names) - size + 1, stride)]
         if holding is not None:
-            windows = [window for window in windows if holding in window]
+            every = [names[i : i + size] for i in range(len(names) - size + 1)]
+            windows = [w for w in windows if holding in w] or [w for w in every if holding in w]
         ready = [max(self._free[n] for n in window) for window in windows]
         open_now = [w for w, t in zip(windows, ready, strict=True) if t <= at]
         if open_now:

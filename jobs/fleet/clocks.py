@@ -64,10 +64,13 @@ def build_clocks(profile: Profile, topology: Topology) -> Mapping[str, Clock]:
     names = [node.name for node in topology.nodes]
     bad = dict(zip(rng.sample(names, min(len(kinds), len(names))), kinds, strict=False))
     midnight = datetime.combine(profile.day, time(), UTC)
-    return {name: _clock(mix, stream(profile.seed, "clock", name), bad.get(name, "good"), midnight) for name in names}
+    return {
+        name: _clock(mix, stream(profile.seed, "clock", name), bad.get(name, "good"), midnight, profile.days)
+        for name in names
+    }
 
 
-def _clock(mix: ClocksProfile, rng: Random, kind: str, midnight: datetime) -> Clock:
+def _clock(mix: ClocksProfile, rng: Random, kind: str, midnight: datetime, days: int) -> Clock:
     small = rng.uniform(-mix.good_ms, mix.good_ms) / 1e3
     drift = rng.uniform(-mix.drift_ppm, mix.drift_ppm)
     telemetry = rng.random() < mix.chrony_share
@@ -78,6 +81,7 @@ def _clock(mix: ClocksProfile, rng: Random, kind: str, midnight: datetime) -> Cl
         return Clock(sign * HOUR_S + small, drift, midnight, telemetry=False, kind=kind)
     if kind == "stepped":
         at = after(midnight, rng.uniform(8.0, 16.0) * HOUR_S)
+        at = after(at, rng.randrange(days) * 24 * HOUR_S) if days > 1 else at
         wrong = sign * mix.step_s
         return Clock(wrong + small, drift, midnight, -wrong, at, telemetry=True, kind=kind)
     return Clock(small, drift, midnight, telemetry=telemetry, kind=kind)

@@ -1,21 +1,23 @@
 """Makes a landing zone and its truth from a profile."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from pathlib import Path
 
-from firstfault.jobs.fleet.clocks import Clock, build_clocks
-from firstfault.jobs.fleet.model import Occurrence
-from firstfault.jobs.fleet.noise import day_noise
+from firstfault.jobs.fleet.clocks import build_clocks
+from firstfault.jobs.fleet.days import worlds
+from firstfault.jobs.fleet.labels import HEADER, rows
+from firstfault.jobs.fleet.mix import draw
 from firstfault.jobs.fleet.profile import Profile, load_profile
-from firstfault.jobs.fleet.schedule import rehearse
 from firstfault.jobs.fleet.topology import build_topology
 from firstfault.jobs.fleet.truth import Truth
 from firstfault.jobs.fleet.world import World
-from firstfault.jobs.fleet.writers import WRITERS, Sink
+from firstfault.jobs.fleet.writers import WRITERS, Sink, chatter
+from firstfault.jobs.fleet.writers.disk import Disk
 
-LANDING, TRUTH = "landing", "truth.json"
+LANDING, TRUTH, LABELS, FLEET = "landing", "truth.json", "labels.csv", "fleet.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,18 @@ class FleetReport:
     Attributes:
         landing: The landing zone.
         truth: The truth, beside it.
-        day: The day rehearsed.
-        attempts: Attempts of that day.
+        day: The first day rehearsed.
+        attempts: Attempts of all days.
         healthy: Attempts in which nothing went wrong.
         mechanisms: Attempts by mechanism.
         files: Files in the landing zone.
         size_bytes: Their size.
+        days: Days rehearsed.
+        lines: Physical lines in the landing zone.
+        labelled: Rows of labels.
+        lost: Lines (or whole snapshots) that were lost, by source.
+        repeated: Lines delivered twice, by source.
+        missing: Files not delivered, by source.
     """
 
     landing: Path
@@ -41,18 +49,26 @@ class FleetReport:
     mechanisms: dict[str, int]
     files: int
     size_bytes: int
+    days: int = 1
+    lines: int = 0
+    labelled: int = 0
+    lost: Mapping[str, int] = field(default_factory=dict)
+    repeated: Mapping[str, int] = field(default_factory=dict)
+    missing: Mapping[str, int] = field(default_factory=dict)
 
 
 def generate(
     profile: Profile | str | Path, out: Path, *, seed: int | None = None, day: date | None = None
 ) -> FleetReport:
-    """Writes `<out>/landing/` and `<out>/truth.json`.
+    """Writes `<out>/landing/`, `<out>/truth.json` and, where labels are asked for, `<out>/labels.csv`.
+
+    `<out>/fleet.json` says what was asked for, what the clocks really did and what was lost on the way.
 
     Args:
         profile: A profile, the name of a shipped one, or the path of a YAML file.
         out: Folder to write into; made when missing. Files of an earlier run with another profile stay.
         seed: Replaces the profile's seed.
-        day: Replaces the profile's day.
+        day: Replaces the profile's first day.
 
     Returns:
         What was made.
@@ -62,28 +78,27 @@ def generate(
     """
     loaded = profile if isinstance(profile, Profile) else load_profile(profile)
     changes = {key: given for key, given in (("seed", seed), ("day", day)) if given is not None}
-    world = build_world(loaded.model_copy(update=changes))
-    sink = Sink()
-    for write in WRITERS:
-        write(world, sink)
-    landing, truth = Path(out) / LANDING, Path(out) / TRUTH
-    written = sink.flush(landing)
-    truth.write_text(json.dumps([_record(t) for t in world.truths], indent=1) + "\n", "utf-8")
-    named = [t.mechanism for t in world.truths if t.mechanism is not None]
-    return FleetReport(
-        landing,
-        truth,
-        world.profile.day,
-        len(world.attempts),
-        len(world.attempts) - len(named),
-        {name: named.count(name) for name in sorted(set(named))},
-        written.files,
-        written.size,
-    )
+    drawn = draw(loaded.model_copy(update=changes))
+    disk = Disk(Path(out) / LANDING)
+    truths: tuple[Truth, ...] = ()
+    for world in worlds(drawn):
+        sink = Sink()
+        for write in WRITERS:
+            write(world, sink)
+        chatter.write(world, sink)
+        disk.write(world, sink)
+        truths = world.truths
+    truth = Path(out) / TRUTH
+    truth.write_text(json.dumps([_record(t) for t in truths], indent=1) + "\n", "utf-8")
+    (Path(out) / FLEET).write_text(_told(drawn, disk) + "\n", "utf-8")
+    labels = rows(drawn, truths)
+    if labels:
+        (Path(out) / LABELS).write_text("".join(f"{row}\n" for row in (HEADER, *labels)), "utf-8")
+    return _report(drawn, disk, truth, truths, len(labels))
 
 
 def build_world(profile: Profile) -> World:
-    """Everything that happens in a profile's day, on true time and not yet written.
+    """Everything that happens in a profile's only day, or in the first of several, on true time and not yet written.
 
     Args:
         profile: The checked profile.
@@ -91,18 +106,37 @@ def build_world(profile: Profile) -> World:
     Returns:
         The world its writers see.
     """
-    topology = build_topology(profile)
-    clocks = build_clocks(profile, topology)
-    day = rehearse(profile, topology)
-    world = World(profile, topology, clocks, day.attempts, (), day.truths, day.silences)
-    lines = [*day.occurrences, *day_noise(profile.seed, profile.noise, topology, world.midnight)]
-    lines += [_step(name, c.step_at, c) for name, c in clocks.items() if c.step_at is not None]
-    lines = [o for o in lines if o.role != "noise" or o.node is None or not world.silent(o.node, o.t)]
-    return replace(world, occurrences=tuple(sorted(lines, key=lambda o: (o.t, o.node or "", o.rank or 0, o.kind))))
+    return next(worlds(draw(profile)))
 
 
-def _step(node: str, at: datetime, clock: Clock) -> Occurrence:
-    return Occurrence(at, "sys.clock_step", "noise", node=node, attrs={"step": clock.step_s})
+def _report(profile: Profile, disk: Disk, truth: Path, truths: Sequence[Truth], labelled: int) -> FleetReport:
+    named = [t.mechanism for t in truths if t.mechanism is not None]
+    return FleetReport(
+        disk.landing,
+        truth,
+        profile.day,
+        len(truths),
+        len(truths) - len(named),
+        {name: named.count(name) for name in sorted(set(named))},
+        disk.files,
+        disk.size,
+        profile.days,
+        disk.lines,
+        labelled,
+        dict(+disk.lost),
+        dict(+disk.repeated),
+        dict(+disk.missing),
+    )
+
+
+def _told(profile: Profile, disk: Disk) -> str:
+    clocks = {
+        name: {"kind": c.kind, "offset_s": c.offset_s, "drift_ppm": c.drift_ppm, "step_s": c.step_s}
+        | {"since": _stamp(c.since), "step_at": _stamp(c.step_at)}
+        for name, c in build_clocks(profile, build_topology(profile)).items()
+    }
+    harm = {"lost": dict(+disk.lost), "repeated": dict(+disk.repeated), "missing": dict(+disk.missing)}
+    return json.dumps({"profile": profile.model_dump(mode="json"), **harm, "clocks": clocks}, indent=1)
 
 
 def _record(truth: Truth) -> dict[str, object]:

@@ -74,7 +74,7 @@ class Node:
     power_domain: str
     pod: str
     ip: str
-    kernel: Literal["iso", "rfc3164", "dmesg"]
+    kernel: Literal["iso", "rfc3164", "dmesg", "journal"]
     booted: datetime
     gpus: tuple[Gpu, ...]
     hcas: tuple[Hca, ...]
@@ -110,7 +110,7 @@ class Style:
     """How an attempt writes: where its lines go, and which versions print them."""
 
     layout: Literal["ranks", "single"]
-    steps: Literal["step", "megatron"]
+    steps: Literal["step", "megatron", "transformers", "deepspeed"]
     torch: Literal["2.1", "2.4", "2.7"]
     nccl: Literal["2.18", "2.26"]
 
@@ -166,6 +166,13 @@ class Attempt:
     def train_at(self) -> datetime:
         """When step 0 begins."""
         return after(self.start, 40.0)
+
+    @property
+    def speakers(self) -> tuple[Rank, ...]:
+        """The ranks that report steps: all, or the one that the training loop chooses."""
+        if self.style.steps == "step":
+            return self.ranks
+        return self.ranks[-1:] if self.style.steps == "megatron" else self.ranks[:1]
 
     def step_at(self, t: datetime) -> int:
         """The step in progress at a true time."""

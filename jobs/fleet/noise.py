@@ -8,6 +8,7 @@ from firstfault.jobs.fleet.model import Attrs, Node, Occurrence, Scalar, Topolog
 
 DAY_S = 86400.0
 OLD_XIDS = (13, 31, 43, 63, 94)
+LEFT_OVER = frozenset({"sticky_xid"})
 
 Noise = Callable[[Random, Topology, datetime], Iterator[Occurrence]]
 NOISES: dict[str, Noise] = {}
@@ -23,7 +24,9 @@ def noise(name: str) -> Callable[[Noise], Noise]:
     return register
 
 
-def day_noise(seed: int, counts: Mapping[str, int], topology: Topology, midnight: datetime) -> list[Occurrence]:
+def day_noise(
+    seed: int, counts: Mapping[str, int], topology: Topology, midnight: datetime, day: int = 0
+) -> list[Occurrence]:
     """All noise of a day.
 
     Args:
@@ -31,14 +34,16 @@ def day_noise(seed: int, counts: Mapping[str, int], topology: Topology, midnight
         counts: Instances of each kind.
         topology: The cluster.
         midnight: When the day begins (UTC).
+        day: Days before this one; what lies in a gauge from before is there on the first.
 
     Returns:
         Occurrences with role noise.
     """
     lines: list[Occurrence] = []
     for name, count in sorted(counts.items()):
-        for number in range(count):
-            lines += NOISES[name](stream(seed, "noise", name, number), topology, midnight)
+        for number in range(0 if day and name in LEFT_OVER else count):
+            parts = ("noise", name, number, day) if day else ("noise", name, number)
+            lines += NOISES[name](stream(seed, *parts), topology, midnight)
     return lines
 
 

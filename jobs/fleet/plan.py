@@ -1,4 +1,4 @@
-"""Which jobs a day has: the fate of each attempt, nodes bound to fail again, faults that strike together."""
+"""Which jobs a fleet has: the fate of each attempt, nodes bound to fail again, faults that strike together."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,12 +41,12 @@ class Job:
 
 
 def plan_jobs(profile: Profile, topology: Topology, midnight: datetime) -> list[Job]:
-    """The jobs of the day in order of arrival.
+    """The jobs of all days in order of arrival; their ids rise.
 
     Args:
         profile: The mix.
         topology: The cluster, for nodes that fail more than once.
-        midnight: When the day begins.
+        midnight: When the first day begins.
 
     Returns:
         Jobs; the requeued ones have a second, healthy attempt taken from the healthy count.
@@ -61,12 +61,16 @@ def plan_jobs(profile: Profile, topology: Topology, midnight: datetime) -> list[
     fates += [Fate((MECHANISMS[first],), beside=MECHANISMS[second]) for first, second in mix.pairs]
     rng.shuffle(fates)
     low, high = ARRIVALS_H
-    hours = sorted(rng.uniform(low, high) for _ in fates)
+    hours = sorted(_day(rng, profile.days) * 24.0 + rng.uniform(low, high) for _ in fates)
     ordered = _in_order(fates, series)
     return [
         Job(str(FIRST_JOB + i), after(midnight, hour * 3600.0), fate, _size(rng, mix, fate, profile))
         for i, (hour, fate) in enumerate(zip(hours, ordered, strict=True))
     ]
+
+
+def _day(rng: Random, days: int) -> int:
+    return rng.randrange(days) if days > 1 else 0
 
 
 def _lone(mix: AttemptsProfile, rng: Random) -> list[Fate]:
@@ -113,6 +117,9 @@ def _in_order(fates: list[Fate], series: list[list[Fate]]) -> list[Fate]:
 def _size(rng: Random, mix: AttemptsProfile, fate: Fate, profile: Profile) -> int:
     least = max((m.min_nodes for m in (*fate.attempts, fate.beside) if m), default=1)
     least = max(least, 2) if fate.beside else least
-    most = profile.topology.racks * profile.topology.nodes_per_rack
+    most = profile.topology.count
+    if least > most:
+        names = " beside ".join(m.name for m in (*fate.attempts, fate.beside) if m)
+        raise ProfileError(f"{names} needs an attempt of {least} nodes and the cluster has {most}; give it more nodes")
     sizes = {n: w for n, w in sorted(mix.sizes.items()) if least <= n <= most} or {least: 1.0}
     return rng.choices(list(sizes), list(sizes.values()))[0]

@@ -1,5 +1,6 @@
 """What a rehearsed fleet is asked for: one YAML file, checked before anything is made."""
 
+from collections.abc import Iterable
 from datetime import date
 from importlib.resources import files
 from pathlib import Path
@@ -8,11 +9,9 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from firstfault.jobs.fleet.asks import Count, DamageProfile, MixProfile, Share, VolumeProfile
 from firstfault.jobs.fleet.mechanisms import MECHANISMS
 from firstfault.jobs.fleet.noise import NOISES
-
-Count = Annotated[int, Field(ge=0)]
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class ProfileError(ValueError):
@@ -24,14 +23,24 @@ class _Model(BaseModel):
 
 
 class TopologyProfile(_Model):
-    """Sizes of the cluster. `nodes_per_port` nodes share a switch port through a split cable."""
+    """Sizes of the cluster. `nodes_per_port` nodes share a switch port through a split cable.
+
+    `nodes` leaves the last racks emptier than the others; None fills them.
+    """
 
     racks: Annotated[int, Field(ge=1, le=99)] = 6
+    nodes: Annotated[int, Field(ge=1)] | None = None
     nodes_per_rack: Annotated[int, Field(ge=1, le=99)] = 4
     gpus: Annotated[int, Field(ge=1, le=8)] = 8
     hcas: Annotated[int, Field(ge=1, le=8)] = 4
     nodes_per_port: Annotated[int, Field(ge=1, le=4)] = 2
     racks_per_power_domain: Annotated[int, Field(ge=1)] = 2
+
+    @property
+    def count(self) -> int:
+        """Nodes of the cluster."""
+        full = self.racks * self.nodes_per_rack
+        return full if self.nodes is None else min(self.nodes, full)
 
 
 class AttemptsProfile(_Model):
@@ -41,7 +50,7 @@ class AttemptsProfile(_Model):
     one attempt at once, on different nodes.
     """
 
-    mechanisms: dict[str, Count]
+    mechanisms: dict[str, Count] = {}
     healthy: Count = 8
     lemons: tuple[tuple[str, ...], ...] = ()
     pairs: tuple[tuple[str, str], ...] = ()
@@ -52,7 +61,7 @@ class AttemptsProfile(_Model):
     log_every_s: Annotated[float, Field(gt=0)] = 25.0
     timeouts_s: tuple[Annotated[int, Field(gt=0)], ...] = (10, 30, 60, 600)
     layouts: dict[Literal["ranks", "single"], float] = {"ranks": 3, "single": 1}
-    steps: dict[Literal["step", "megatron"], float] = {"step": 3, "megatron": 1}
+    steps: dict[Literal["step", "megatron", "transformers", "deepspeed"], float] = {"step": 3, "megatron": 1}
     torch: dict[Literal["2.1", "2.4", "2.7"], float] = {"2.1": 1, "2.4": 2, "2.7": 2}
     nccl: dict[Literal["2.18", "2.26"], float] = {"2.18": 1, "2.26": 2}
 
@@ -82,27 +91,41 @@ class SamplingProfile(_Model):
 
 
 class Profile(_Model):
-    """One rehearsed fleet."""
+    """One rehearsed fleet: counts of attempts, or a mix from which they are drawn, on one day or on several.
+
+    `compress` packs the logs of days that are over with gzip.
+    """
 
     name: str
     seed: int
     day: date
+    days: Annotated[int, Field(ge=1, le=366)] = 1
     cluster: str = "main"
     topology: TopologyProfile = TopologyProfile()
-    attempts: AttemptsProfile
+    attempts: AttemptsProfile = AttemptsProfile()
+    mix: MixProfile | None = None
     clocks: ClocksProfile = ClocksProfile()
     sampling: SamplingProfile = SamplingProfile()
-    kernel_logs: dict[Literal["iso", "rfc3164", "dmesg"], float] = {"iso": 4, "rfc3164": 1, "dmesg": 1}
+    kernel_logs: dict[Literal["iso", "rfc3164", "dmesg", "journal"], float] = {"iso": 4, "rfc3164": 1, "dmesg": 1}
+    accounting: dict[Literal["text", "json"], float] = {"text": 1}
     noise: dict[str, Count] = {}
+    compress: bool = False
+    damage: DamageProfile = DamageProfile()
+    volume: VolumeProfile = VolumeProfile()
     labels: Share = 0.0
+    label_errors: Share = 0.0
+    deliver_labels: bool = True
 
     @field_validator("attempts")
     @classmethod
     def _known_mechanisms(cls, value: AttemptsProfile) -> AttemptsProfile:
-        named = {*value.mechanisms, *(m for group in (*value.lemons, *value.pairs) for m in group)}
-        unknown = sorted(named - set(MECHANISMS))
-        if unknown:
-            raise ValueError(f"no such mechanism: {', '.join(unknown)}; there are {', '.join(sorted(MECHANISMS))}")
+        _known({*value.mechanisms, *(m for group in (*value.lemons, *value.pairs) for m in group)})
+        return value
+
+    @field_validator("mix")
+    @classmethod
+    def _known_weights(cls, value: MixProfile | None) -> MixProfile | None:
+        _known(value.weights if value else ())
         return value
 
     @field_validator("noise")
@@ -112,6 +135,12 @@ class Profile(_Model):
         if unknown:
             raise ValueError(f"no such noise: {', '.join(unknown)}; there are {', '.join(sorted(NOISES))}")
         return value
+
+
+def _known(named: Iterable[str]) -> None:
+    unknown = sorted(set(named) - set(MECHANISMS))
+    if unknown:
+        raise ValueError(f"no such mechanism: {', '.join(unknown)}; there are {', '.join(sorted(MECHANISMS))}")
 
 
 def profile_names() -> list[str]:

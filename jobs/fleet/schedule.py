@@ -1,7 +1,7 @@
-"""Places attempts on the day and the nodes, lets them live, and gathers what happened."""
+"""Places attempts on days and nodes, lets them live, and gathers what happened."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 from random import Random
 from typing import TypeVar
@@ -11,18 +11,24 @@ from firstfault.jobs.fleet.mechanisms import Mechanism
 from firstfault.jobs.fleet.model import Attempt, Node, Occurrence, Rank, Span, Style, Topology, after, stream
 from firstfault.jobs.fleet.plan import Job, plan_jobs
 from firstfault.jobs.fleet.profile import AttemptsProfile, Profile
-from firstfault.jobs.fleet.strike import live
+from firstfault.jobs.fleet.strike import Life, live
 from firstfault.jobs.fleet.truth import Truth
 
 REPAIR_S = 3 * 3600.0
 RETURN_S = 900.0
+LINGERS_S = 3600.0
+DAY_S = 86400.0
+FAR = datetime.max.replace(tzinfo=UTC)
 T = TypeVar("T")
 NAMES = ("lm-7b", "lm-13b", "moe-8x7b", "vit-ddp", "sft-chat", "dpo-13b", "vlm-3b", "asr-large", "embed-1b")
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """Everything that happened, with real ends, and when which node was silent."""
+    """What happened on one day: attempts that touch it with real ends, and when which node was silent.
+
+    The truths are those of all attempts so far.
+    """
 
     attempts: tuple[Attempt, ...]
     occurrences: tuple[Occurrence, ...]
@@ -30,44 +36,71 @@ class Day:
     silences: tuple[tuple[str, Span], ...]
 
 
-def rehearse(profile: Profile, topology: Topology) -> Day:
-    """Runs the day of a profile.
+def rehearse(profile: Profile, topology: Topology) -> Iterator[Day]:
+    """Runs the days of a profile one after the other.
 
     Args:
         profile: The mix.
         topology: The cluster.
 
-    Returns:
-        The day.
+    Yields:
+        The days; the last one holds what runs over its midnight.
     """
     midnight = datetime.combine(profile.day, time(), UTC)
-    calendar = Calendar(topology, midnight)
-    attempts: list[Attempt] = []
-    lines: list[Occurrence] = []
-    truths: list[Truth] = []
-    silences: list[tuple[str, Span]] = []
-    for job in plan_jobs(profile, topology, midnight):
+    run = _Run(profile, topology, Calendar(topology, midnight))
+    jobs = plan_jobs(profile, topology, midnight)
+    for number in range(profile.days):
+        end = after(midnight, (number + 1) * DAY_S) if number + 1 < profile.days else FAR
+        while jobs and jobs[0].arrival < end:
+            run.live(jobs.pop(0))
+        yield run.cut(end)
+
+
+@dataclass(slots=True)
+class _Run:
+    """Days in the making: what is not yet handed out of the attempts that lived so far."""
+
+    profile: Profile
+    topology: Topology
+    calendar: Calendar
+    attempts: list[Attempt] = field(default_factory=list)
+    lines: list[Occurrence] = field(default_factory=list)
+    truths: list[Truth] = field(default_factory=list)
+    silences: list[tuple[str, Span]] = field(default_factory=list)
+
+    def live(self, job: Job) -> None:
+        """Lets the attempts of a job live one after the other."""
         submit = job.arrival
         for number, fate in enumerate(job.fate.attempts):
-            planned = _attempt(profile, topology, calendar, job, number=number, submit=submit, fate=fate)
-            life = live(profile.seed, topology, planned, job.fate)
-            attempt, said = life.attempt, life.lines
-            repair_s = RETURN_S if job.fate.again else REPAIR_S
-            broken = [*life.truth.origin, *(o for other in life.truth.also for o in other.origin)]
-            blocked = {o.split("/")[0] for o in broken} & set(attempt.nodes)
-            calendar.hold(attempt.nodes, after(attempt.end, 60.0))
-            calendar.hold(sorted(blocked), after(attempt.end, repair_s))
-            for name, span in life.silences:
-                calendar.hold([name], span[1])
-            silences += life.silences
-            said += _repaired(said, after(attempt.end, repair_s - 60.0))
-            attempts.append(attempt)
-            lines += said
-            truths.append(life.truth)
-            submit = after(attempt.end, 3.0)
-            if attempt.requeued and attempt.state == "FAILED":
-                lines.append(_requeue(attempt, submit))
-    return Day(tuple(attempts), tuple(lines), tuple(truths), tuple(silences))
+            planned = _attempt(self.profile, self.topology, self.calendar, job, number=number, submit=submit, fate=fate)
+            life = live(self.profile.seed, self.topology, planned, job.fate)
+            self._keep(life, RETURN_S if job.fate.again else REPAIR_S)
+            submit = after(life.attempt.end, 3.0)
+            if life.attempt.requeued and life.attempt.state == "FAILED":
+                self.lines.append(_requeue(life.attempt, submit))
+
+    def _keep(self, life: Life, repair_s: float) -> None:
+        attempt = life.attempt
+        broken = [*life.truth.origin, *(o for other in life.truth.also for o in other.origin)]
+        blocked = {o.split("/")[0] for o in broken} & set(attempt.nodes)
+        self.calendar.hold(attempt.nodes, after(attempt.end, 60.0))
+        self.calendar.hold(sorted(blocked), after(attempt.end, repair_s))
+        for name, span in life.silences:
+            self.calendar.hold([name], span[1])
+        self.silences += life.silences
+        self.attempts.append(attempt)
+        self.lines += life.lines
+        self.lines += _repaired(life.lines, after(attempt.end, repair_s - 60.0))
+        self.truths.append(life.truth)
+
+    def cut(self, end: datetime) -> Day:
+        """Hands out what happened before a true time and keeps the rest, and what is still under way."""
+        attempts = tuple(a for a in self.attempts if a.start < end)
+        day = Day(attempts, tuple(o for o in self.lines if o.t < end), tuple(self.truths), tuple(self.silences))
+        self.lines = [o for o in self.lines if o.t >= end]
+        self.attempts = [a for a in self.attempts if after(a.end, LINGERS_S) >= end]
+        self.silences = [(name, span) for name, span in self.silences if span[1] >= end]
+        return day
 
 
 def _repaired(lines: Sequence[Occurrence], t: datetime) -> list[Occurrence]:

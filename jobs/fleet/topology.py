@@ -19,7 +19,8 @@ def build_topology(profile: Profile) -> Topology:
         Nodes in rack order.
     """
     size = profile.topology
-    nodes = tuple(_node(profile, rack, slot) for rack in range(size.racks) for slot in range(size.nodes_per_rack))
+    slots = [(rack, slot) for rack in range(size.racks) for slot in range(size.nodes_per_rack)]
+    nodes = tuple(_node(profile, rack, slot) for rack, slot in slots[: size.count])
     return Topology(profile.cluster, nodes, {node.name: node for node in nodes})
 
 

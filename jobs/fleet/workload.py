@@ -75,7 +75,6 @@ def _launch(rng: Random, attempt: Attempt) -> Iterator[Occurrence]:
 
 
 def _steps(rng: Random, attempt: Attempt, last: datetime) -> Iterator[Occurrence]:
-    speakers = attempt.ranks if attempt.style.steps == "step" else attempt.ranks[-1:]
     for step in log_steps(attempt, last):
         common = after(attempt.train_at, step * attempt.step_s + rng.uniform(0.0, 0.05) * attempt.step_s)
         loss = 2.2 + 6.0 / (1.0 + step / 40.0) + rng.uniform(-0.02, 0.02)
@@ -86,7 +85,7 @@ def _steps(rng: Random, attempt: Attempt, last: datetime) -> Iterator[Occurrence
             "norm": rng.uniform(0.3, 0.9),
             "total": TOTAL_STEPS,
         }
-        for rank in speakers:
+        for rank in attempt.speakers:
             yield _app(attempt, after(common, rng.uniform(0.0, 0.02)), "app.step", rank, **said)
 
 
@@ -103,7 +102,6 @@ def slow_steps(rng: Random, attempt: Attempt, since: datetime, until: datetime, 
     Returns:
         Step lines of the ranks that print them.
     """
-    speakers = attempt.ranks if attempt.style.steps == "step" else attempt.ranks[-1:]
     first, slow_s = attempt.step_at(since), attempt.step_s * factor
     lines: list[Occurrence] = []
     step = (first // attempt.log_every + 1) * attempt.log_every
@@ -115,7 +113,9 @@ def slow_steps(rng: Random, attempt: Attempt, since: datetime, until: datetime, 
             "norm": rng.uniform(0.3, 0.9),
             "total": TOTAL_STEPS,
         }
-        lines += [_app(attempt, after(t, rng.uniform(0.0, 0.02)), "app.step", rank, **said) for rank in speakers]
+        lines += [
+            _app(attempt, after(t, rng.uniform(0.0, 0.02)), "app.step", rank, **said) for rank in attempt.speakers
+        ]
         step += attempt.log_every
     return lines
 

@@ -36,6 +36,13 @@ def run(*args: str):
         (["show", "84213", "--lake", "{tmp}/none"], "no such lake"),
         (["show", "84213"], "--lake is missing"),
         (["demo", "--lake", "{tmp}"], "is not empty"),
+        (["simulate", "--out", "{tmp}"], "is not empty and no fleet wrote it; give --out another folder"),
+        (["simulate", "--out", "{tmp}/bad.yaml"], "is no folder"),
+        (["simulate", "--out", "{tmp}/f", "--profile", "nowhere"], "shipped ones are demo, operations, pretrain"),
+        (["simulate", "--out", "{tmp}/f", "--loss", "1.5"], "--loss 1.5: input should be less than or equal to 0.9"),
+        (["simulate", "--out", "{tmp}/f", "--missing", "kern"], "--missing kern: input should be 'application'"),
+        (["simulate", "--out", "{tmp}/f", "--attempts", "0"], "--attempts 0"),
+        (["simulate", "--out", "{tmp}/f", "--attempts", "9000", "--days", "1"], "do not fit into 1 days of 64 nodes"),
         (["rules", "explain", "no_such_rule"], "no rule no_such_rule"),
     ],
 )
@@ -70,7 +77,7 @@ def test_an_error_of_a_night_has_its_exit_code_and_no_trace(tmp_path, monkeypatc
 def test_help_tells_every_command():
     code, text = run("--help")
     assert code == 0
-    for command in ("demo", "nightly", "show", "rules", "doctor"):
+    for command in ("demo", "nightly", "show", "rules", "doctor", "simulate"):
         assert command in text
 
 

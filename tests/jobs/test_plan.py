@@ -71,6 +71,17 @@ def test_a_rotated_file_keeps_its_stream_and_the_new_one_is_another(tmp_path):
     assert by_file["nodes/n1/kern.log"].stream_id != first.ranges[0].stream_id
 
 
+@pytest.mark.parametrize("order", [("syslog", "syslog.1"), ("syslog.1", "syslog")])
+def test_a_file_delivered_twice_under_a_rotated_name_is_read_once(tmp_path, order):
+    head = b"Nov 29 10:00:00 n1 systemd[1]: Started.\n" * 60
+    whole, cut = order
+    write(tmp_path, f"nodes/n1/{whole}", head + b"later\n")
+    write(tmp_path, f"nodes/n1/{cut}", head)
+    assert [(r.file, r.from_byte, r.to_byte) for r in plan(tmp_path).ranges] == [
+        (f"nodes/n1/{whole}", 0, len(head) + 6)
+    ]
+
+
 def test_equal_files_of_several_ranks_all_count(tmp_path):
     for rank in range(3):
         write(tmp_path, f"jobs/7/n1/rank-{rank}.log", b"same\n")

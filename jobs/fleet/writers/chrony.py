@@ -3,7 +3,7 @@
 from datetime import datetime
 from random import Random
 
-from firstfault.jobs.fleet.model import after, stream
+from firstfault.jobs.fleet.model import after
 from firstfault.jobs.fleet.world import DAY_S, World
 from firstfault.jobs.fleet.writers.sink import Sink
 
@@ -26,7 +26,7 @@ def write(world: World, sink: Sink) -> None:
         if not clock.telemetry:
             continue
         path = f"nodes/{node.name}/chrony-tracking.log"
-        rng = stream(world.profile.seed, "chrony", node.name)
+        rng = world.stream("chrony", node.name)
         t = after(world.midnight, rng.uniform(0.0, world.profile.sampling.chrony_s))
         for text in BANNER:
             sink.add(path, world.midnight, text)

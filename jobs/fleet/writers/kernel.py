@@ -1,10 +1,11 @@
-"""Kernel and system logs of the nodes: rsyslog ISO, RFC 3164, or a dmesg dump with seconds since boot."""
+"""Kernel and system logs of the nodes: rsyslog ISO, RFC 3164, journald, or a dump with seconds since boot."""
 
 from collections.abc import Iterator
 from datetime import datetime
 
 from firstfault.jobs.fleet.model import Node, Occurrence
 from firstfault.jobs.fleet.world import World
+from firstfault.jobs.fleet.writers.journal import kernel_record, service_record
 from firstfault.jobs.fleet.writers.kernel_lines import KERNEL, SYSTEM
 from firstfault.jobs.fleet.writers.sink import Sink
 from firstfault.jobs.fleet.writers.stamps import boot_seconds, compact, iso_micro, rfc3164
@@ -16,7 +17,7 @@ def write(world: World, sink: Sink) -> None:
     A node that keeps its kernel log by dmesg has one dump at the end of the day; what is no trouble also
     reaches its syslog, with both the wall clock and the seconds since boot.
     """
-    close = world.close
+    close, seed = world.close, world.profile.seed
     booted = {node.name: node.booted for node in world.topology.nodes}
     for line in world.of("kern"):
         node = world.topology.by_name[line.node or ""]
@@ -24,6 +25,10 @@ def write(world: World, sink: Sink) -> None:
             booted[node.name] = line.t
         boot = boot_seconds(booted[node.name], line.t)
         for text in KERNEL[line.kind].format_map(line.attrs).splitlines():
+            if node.kernel == "journal":
+                record = kernel_record(seed, node, booted[node.name], line.t, world.written(line), text)
+                sink.add(f"nodes/{node.name}/journal.json", line.t, record)
+                continue
             for path, record in _kernel(world, node, line, text, boot=boot, close=close):
                 sink.add(path, line.t, record)
     for node in world.topology.nodes:
@@ -31,11 +36,12 @@ def write(world: World, sink: Sink) -> None:
             sink.touch(_dump(world, node, close), close)
     for line in world.of("sys"):
         tag, template = SYSTEM[line.kind]
-        sink.add(
-            f"nodes/{line.node}/syslog",
-            line.t,
-            _system(world, line, f"{tag}: {template.format_map(line.attrs)}"),
-        )
+        text, node = f"{tag}: {template.format_map(line.attrs)}", world.topology.by_name[line.node or ""]
+        if node.kernel == "journal":
+            record = service_record(seed, node, node.booted, line.t, world.written(line), text)
+            sink.add(f"nodes/{node.name}/journal.json", line.t, record)
+        else:
+            sink.add(f"nodes/{node.name}/syslog", line.t, _system(world, line, text))
 
 
 def _dump(world: World, node: Node, close: datetime) -> str:

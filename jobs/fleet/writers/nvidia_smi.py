@@ -22,9 +22,9 @@ def write(world: World, sink: Sink) -> None:
         windows = world.windows(node.name)
         path = f"nodes/{node.name}/nvidia-smi.csv"
         if windows:
-            sink.add(path, windows[0].start, HEADER)
+            sink.add(path, max(windows[0].start, world.midnight), HEADER)
         for attempt in windows:
-            for t in grid(attempt.start, attempt.end, world.profile.sampling.nvidia_smi_s):
+            for t in filter(world.holds, grid(attempt.start, attempt.end, world.profile.sampling.nvidia_smi_s)):
                 for gpu in () if world.silent(node.name, t) else _present(found, node, t):
                     at = after(t, 0.003 * gpu.index)
                     sink.add(path, at, _row(world, found, node, attempt, gpu=gpu, t=at))

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import lru_cache
 
 from firstfault.jobs.fleet.model import Node, after, stream
 from firstfault.jobs.fleet.signals import Place, Tracks, grid, tracks, value
-from firstfault.jobs.fleet.world import DAY_S, World
+from firstfault.jobs.fleet.world import World
 from firstfault.jobs.fleet.writers.sink import Sink
 from firstfault.jobs.fleet.writers.stamps import compact
 
@@ -56,11 +57,11 @@ def write(world: World, sink: Sink) -> None:
     found = tracks(world)
     for node in world.topology.nodes:
         for t in _dump_times(world, node):
-            if not world.silent(node.name, t):
+            if world.holds(t) and not world.silent(node.name, t):
                 _node_dumps(world, sink, found, node, t)
     switches = _switches(world)
     _switch_csv(world, sink, found, switches)
-    for t in grid(world.midnight, after(world.midnight, DAY_S), world.profile.sampling.switch_dumps_s):
+    for t in grid(world.midnight, world.end, world.profile.sampling.switch_dumps_s):
         for switch, ports in switches.items():
             blocks = [_block(world, found, (None, f"{switch}:{p}"), lid, port=p, t=t) for p, lid in ports.items()]
             sink.add(f"network/perfquery-{switch}-{compact(t)}.txt", t, "\n".join(blocks))
@@ -91,14 +92,19 @@ def _node_dumps(world: World, sink: Sink, found: Tracks, node: Node, t: datetime
 
 
 def _residue(world: World, place: Place, name: str) -> int:
-    rng = stream(world.profile.seed, "residue", place[0] or "", place[1], name)
+    return _left_over(world.profile.seed, place, name)
+
+
+@lru_cache(maxsize=1 << 17)
+def _left_over(seed: int, place: Place, name: str) -> int:
+    rng = stream(seed, "residue", place[0] or "", place[1], name)
     return rng.randrange(1, 9) if rng.random() < 0.2 else 0
 
 
 def _block(world: World, found: Tracks, place: Place, lid: int, *, port: int, t: datetime) -> str:
     """The counters of one port as perfquery prints them."""
     lines = [f"# Port extended counters: Lid {lid} port {port} (CapMask: 0x5A00 CapMask2: 0x0000000)"]
-    words = round((t - world.midnight).total_seconds()) * WORDS_PER_S + lid * 1_000_003
+    words = round((t - world.epoch).total_seconds()) * WORDS_PER_S + lid * 1_000_003
     fixed = {
         "PortSelect": str(port),
         "CounterSelect": "0x0000",
@@ -114,7 +120,7 @@ def _block(world: World, found: Tracks, place: Place, lid: int, *, port: int, t:
 
 
 def _ethtool(world: World, node: Node, t: datetime) -> str:
-    seconds = round((t - world.midnight).total_seconds())
+    seconds = round((t - world.epoch).total_seconds())
     fixed = {
         "rx_packets": seconds * 812,
         "tx_packets": seconds * 790,
@@ -128,7 +134,7 @@ def _switch_csv(world: World, sink: Sink, found: Tracks, switches: dict[str, dic
     waits = any(node is None for node, _ in found.get("xmit_wait", {}))
     counters = (*SWITCH_CSV, XMIT_WAIT) if waits else SWITCH_CSV
     sink.add(path, world.midnight, "time,switch,port,counter,value")
-    for t in grid(world.midnight, after(world.midnight, DAY_S), world.profile.sampling.switch_csv_s):
+    for t in grid(world.midnight, world.end, world.profile.sampling.switch_csv_s):
         for switch, ports in switches.items():
             for port in ports:
                 for label, name in counters:

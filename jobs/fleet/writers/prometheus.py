@@ -3,10 +3,11 @@
 import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import lru_cache
 
 from firstfault.jobs.fleet.model import Attempt, Gpu, Node, after, stream
 from firstfault.jobs.fleet.signals import Place, Tracks, grid, tracks, value
-from firstfault.jobs.fleet.world import DAY_S, World
+from firstfault.jobs.fleet.world import World
 from firstfault.jobs.fleet.writers.sink import Sink
 
 Series = dict[str, object]
@@ -82,7 +83,7 @@ def _gpu_points(world: World, found: Tracks, name: str, place: Place, attempt: A
     points: list[list[object]] = []
     if value(found, "gpu_absent", place, attempt.start):
         return points
-    for t in grid(attempt.start, attempt.end, world.profile.sampling.metrics_s):
+    for t in filter(world.holds, grid(attempt.start, attempt.end, world.profile.sampling.metrics_s)):
         scraped = after(t, -SCRAPE_FRACTION)
         if world.silent(place[0] or "", scraped) or (name != "xid" and value(found, "gpu_lost", place, scraped)):
             break
@@ -95,13 +96,17 @@ def _gpu_points(world: World, found: Tracks, name: str, place: Place, attempt: A
 
 def gpu_temperature(world: World, found: Tracks, place: Place, t: datetime) -> float:
     """The temperature of a GPU in use: its own level and a breath of noise, or what an incident says."""
-    level = BUSY_C + stream(world.profile.seed, "temp", *place).randrange(-4, 5)
+    level = BUSY_C + _warmth(world.profile.seed, place)
     return value(found, "gpu_temp", place, t, level + int(t.timestamp()) // 60 % 3)
+
+
+@lru_cache(maxsize=1 << 16)
+def _warmth(seed: int, place: Place) -> int:
+    return stream(seed, "temp", *place).randrange(-4, 5)
 
 
 def _port_series(world: World, found: Tracks, name: str, metric: str) -> Iterator[Series]:
     """`metric > 0`: ports whose counter is not zero, from a residue that was there before."""
-    end = after(world.midnight, DAY_S)
     for (node, port), track in sorted(found.get(name, {}).items(), key=lambda item: (item[0][0] or "", item[0][1])):
         if node is None:
             continue
@@ -109,7 +114,7 @@ def _port_series(world: World, found: Tracks, name: str, metric: str) -> Iterato
         residue = stream(world.profile.seed, "residue", node, port, name).randrange(1, 9)
         points: list[list[object]] = [
             [int(t.timestamp()), f"{residue + track.at(after(t, -SCRAPE_FRACTION)):.0f}"]
-            for t in grid(world.midnight, end, world.profile.sampling.metrics_s)
+            for t in grid(world.midnight, world.end, world.profile.sampling.metrics_s)
         ]
         labels = {"__name__": metric, "instance": f"{node}:9100", "job": "node", "device": hca, "port": "1"}
         yield {"metric": labels, "values": points}

@@ -3,8 +3,9 @@
 from datetime import datetime
 
 from firstfault.jobs.fleet.hostlist import compress
-from firstfault.jobs.fleet.model import Attempt, after
+from firstfault.jobs.fleet.model import Attempt, after, stream
 from firstfault.jobs.fleet.world import World
+from firstfault.jobs.fleet.writers.sacct_json import document
 from firstfault.jobs.fleet.writers.sink import Sink
 from firstfault.jobs.fleet.writers.stamps import slurm
 
@@ -17,9 +18,15 @@ CPUS = 96
 
 def write(world: World, sink: Sink) -> None:
     """Writes one sacct export of the day, taken when it is over."""
-    path = f"scheduler/sacct-{world.profile.day:%Y%m%d}.txt"
+    ended = sorted((a for a in world.attempts if world.holds(a.end)), key=lambda a: (a.submit, a.key))
+    path = f"scheduler/sacct-{world.profile.day:%Y%m%d}"
+    kinds = world.profile.accounting
+    if stream(world.profile.seed, "accounting").choices(list(kinds), list(kinds.values()))[0] == "json":
+        sink.add(f"{path}.json", world.close, document(ended))
+        return
+    path += ".txt"
     sink.add(path, world.close, HEADER)
-    for attempt in sorted(world.attempts, key=lambda a: (a.submit, a.key)):
+    for attempt in ended:
         for row in rows(attempt):
             sink.add(path, world.close, row)
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from firstfault.jobs.fleet.cascade import NCCL_VERSIONS
 from firstfault.jobs.fleet.model import Attempt, Node, Occurrence, Rank
 from firstfault.jobs.fleet.writers import said as free
+from firstfault.jobs.fleet.writers import trainers
 from firstfault.jobs.fleet.writers.said import monotonic_fraction
 from firstfault.jobs.fleet.writers.stamps import asctime
 
@@ -53,6 +54,8 @@ def _app(attempt: Attempt, rank: Rank, _node: Node, line: Occurrence, written: d
     said = {**line.attrs, "rank": rank.rank}
     if attempt.style.steps == "megatron" and line.kind in _MEGATRON:
         return f"{_MEGATRON[line.kind].format_map({**said, 'now': written})}"
+    if (told := trainers.record(attempt.style.steps, line.kind, said, written)) is not None:
+        return told
     return f"{asctime(written)} {_PLAIN[line.kind].format_map(said)}"
 
 
