@@ -17,13 +17,14 @@ from rich.markup import escape
 
 from firstfault.jobs.label_cli import label_command
 from firstfault.jobs.maintain_cli import maintain_command
+from firstfault.jobs.promotion_commands import COMMANDS as PROMOTION_COMMANDS
 from firstfault.jobs.review.cli import review_command
 from firstfault.jobs.rules_commands import COMMANDS
 from firstfault.jobs.simulate_cli import simulate_command
 
 DONE, FAILED, USAGE, CRITICAL, BUSY = 0, 1, 2, 3, 4
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
-rules_app = typer.Typer(no_args_is_help=True, help="The rule library: list, explain, new, test, lock.")
+rules_app = typer.Typer(no_args_is_help=True, help="The rule library, and which one judges.")
 app.add_typer(rules_app, name="rules")
 out, err = Console(), Console(stderr=True)
 
@@ -219,7 +220,7 @@ app.command("review")(_guarded(review_command))
 app.command("simulate")(_guarded(simulate_command))
 
 
-for name, command in COMMANDS.items():
+for name, command in {**COMMANDS, **PROMOTION_COMMANDS}.items():
     rules_app.command(name)(_guarded(command))
 
 

@@ -11,6 +11,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from firstfault.jobs.champion import Succession
+    from firstfault.jobs.review.registry import Registry
     from firstfault.jobs.settings import Settings
 
 Lake = Annotated[str | None, typer.Option(help="Lake whose nights judge by the rule set.")]
@@ -97,11 +98,10 @@ def _tell(after: "Succession", did: str) -> None:
     )
 
 
-def _registry(settings: "Settings") -> Any:  # noqa: ANN401
-    from firstfault.jobs.review.registry import Registry
-    from firstfault.jobs.review.tracking import tracking_of
+def _registry(settings: "Settings") -> "Registry":
+    from firstfault.jobs.review.registry import registry_of
 
-    return Registry(*tracking_of(settings))
+    return registry_of(settings)
 
 
 COMMANDS: dict[str, Callable[..., None]] = {

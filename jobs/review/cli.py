@@ -1,5 +1,6 @@
 """`firstfault review` at the command line: its options, and what it prints."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +22,13 @@ def review_command(
         str | None, typer.Option(help="MLflow tracking server; a SQLite file in the lake by default.")
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write the report there as well.")] = None,
+    candidate: Annotated[
+        Path | None, typer.Option(help="Try this rules folder on the month, beside the live one, and register it.")
+    ] = None,
+    months: Annotated[int, typer.Option(min=1, max=24, help="With --candidate: months to try it on, back.")] = 1,
+    as_of: Annotated[
+        datetime | None, typer.Option(help="With --candidate: take the lake as it was then (UTC).")
+    ] = None,
     master: Annotated[str | None, typer.Option(help="Spark master URL; local[*] by default.")] = None,
     config: Annotated[Path | None, typer.Option(help="Settings file; firstfault.yaml by default.")] = None,
 ) -> None:
@@ -32,6 +40,11 @@ def review_command(
     if not settings.lake:
         raise UsageError("--lake is missing: give it, or set FIRSTFAULT_LAKE.")
     checked(month)
+    if candidate is not None:
+        from firstfault.jobs.review.trial_cli import try_candidate
+
+        try_candidate(settings, candidate, month, months, as_of)
+        return
     from firstfault.jobs.review.run import review_month
     from firstfault.jobs.session import spark_session
 

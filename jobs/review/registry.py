@@ -10,7 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from firstfault.jobs.review.tracking import artifacts_of, tracking_uri
 from firstfault.jobs.review.trial import Trial
+from firstfault.jobs.settings import Settings
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -170,3 +172,15 @@ def _params(trial: Trial) -> dict[str, Any]:
         "untried": ", ".join(trial.untried) or "nothing",
         **{f"delta/{name}": version for name, version in sorted(trial.lake_versions.items())},
     }
+
+
+def registry_of(settings: Settings) -> Registry:
+    """The registry of the settings' tracking server.
+
+    Raises:
+        UsageError: There is no place to track in.
+    """
+    uri = tracking_uri(str(settings.lake), settings.tracking_uri)
+    if uri.startswith("sqlite:///"):
+        Path(uri.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+    return Registry(uri, artifacts_of(uri))

@@ -94,9 +94,17 @@ def _experiment(client: "MlflowClient", uri: str) -> str:
     known = client.get_experiment_by_name(EXPERIMENT)
     if known is not None:
         return str(known.experiment_id)
-    # A SQLite file says nothing of artifacts: without a place they would land in the working directory.
-    place = Path(uri.removeprefix("sqlite:///")).parent / "artifacts" if uri.startswith("sqlite:///") else None
-    return str(client.create_experiment(EXPERIMENT, artifact_location=place.as_uri() if place else None))
+    return str(client.create_experiment(EXPERIMENT, artifact_location=artifacts_of(uri)))
+
+
+def artifacts_of(uri: str) -> str | None:
+    """Where artifacts of a new experiment go; a server knows a place of its own.
+
+    A SQLite file says nothing of artifacts: without a place they would land in the working directory.
+    """
+    if not uri.startswith("sqlite:///"):
+        return None
+    return (Path(uri.removeprefix("sqlite:///")).parent / "artifacts").as_uri()
 
 
 def params(figures: Figures) -> dict[str, str]:

@@ -17,6 +17,7 @@ from firstfault.jobs.lake import Lake
 from firstfault.jobs.review.gate import Score, objections, raised_too_early
 from firstfault.jobs.review.replay import Court, court_of, replay, untried
 from firstfault.jobs.settings import Settings
+from firstfault.rules.engine.load import PROMOTION_FILE
 from firstfault.rules.engine.promotion import load_bar
 from firstfault.transforms.contract import Table
 from firstfault.transforms.diagnoses import DIAGNOSES, LIVE
@@ -24,7 +25,6 @@ from firstfault.transforms.label_verdicts import resolve
 from firstfault.transforms.labels import LABELS
 from firstfault.transforms.proportions import wilson
 from firstfault.transforms.verdict_changes import VERDICT_CHANGES, changes, compare, tally
-
 
 Say = Callable[[str], None]
 

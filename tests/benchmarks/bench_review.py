@@ -65,7 +65,8 @@ def _fill(lake: Lake) -> str:
     stood = F.array(
         F.struct(
             F.col("o.rule_id").alias("rule_id"), F.col("o.category").alias("category"),
-            F.lit(None).alias("origin_scope"), F.array().alias("origin"), F.lit(0.3).alias("confidence"), F.lit("low_points").alias("why_lost"),
+            F.lit(None).alias("origin_scope"), F.array().alias("origin"),
+            F.lit(0.3).alias("confidence"), F.lit("low_points").alias("why_lost"),
         ).cast(ALTERNATIVE)
     )  # fmt: skip
     said = F.when(F.col("is_unknown"), "unknown").otherwise(F.col("r.category"))
