@@ -29,6 +29,7 @@ from firstfault.expectations import (
     runs,
     scoped_events,
     topology,
+    verdict_changes,
 )
 from firstfault.expectations.model import Suite
 
@@ -61,6 +62,7 @@ SUITES: dict[str, Suite] = {
         rule_confusion,
         rule_calibration,
         review_findings,
+        verdict_changes,
         data_quality,
         runs,
     )

@@ -76,3 +76,7 @@ class Table:
         if promised.metadata["required"]:
             value = f"coalesce({value}, cast(raise_error('{self.name}.{promised.name} is null') as {dtype}))"
         return f"{value} as {name}"
+
+
+class View(Table):
+    """The promise of a frame that is made where it is needed and never written."""

@@ -8,14 +8,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType
 
-from firstfault.transforms.contract import Table, column
+from firstfault.transforms.contract import View, column
 from firstfault.transforms.keys import ATTEMPT_KEY
 from firstfault.transforms.labels import OPERATOR, VOICE, WEAK
 from firstfault.transforms.types import BOOL, DOUBLE, INT, TEXT, TEXTS, TIME, struct_of
 
 STATEMENT = struct_of(category=TEXT, origin_scope=TEXT, origin=TEXTS, who=TEXT, source=TEXT, labelled_at=TIME)
 WEAK_STATEMENT = struct_of(source=TEXT, category=TEXT, origin_scope=TEXT, origin=TEXTS, refutes=BOOL, weight=DOUBLE)
-LABEL_VERDICTS = Table(
+LABEL_VERDICTS = View(
     name="label_verdicts",
     row="an attempt with any label, and what its labels come to",
     fields=(

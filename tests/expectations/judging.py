@@ -1,6 +1,7 @@
 """Cases of the tables that a review writes."""
 
 from tests.expectations.cases import Case
+from tests.frames import DAY
 
 _SCOPE = {"month": "2026-11", "cluster": "*", "ruleset_version": "*", "track": "live", "label_kind": "operator"}
 _SCOPE_BAD = {
@@ -86,5 +87,29 @@ REVIEW_FINDINGS = Case(
         "n_in_range": {"n": 0},
         "pair_is_an_overlap": {"other": "c"},
         "fall_is_a_fall": {"figure": 0.95},
+    },
+)
+_CHANGE = {
+    "cluster": "c", "job_id": "1", "attempt": 0, "day": DAY, "live_version": "aaa", "candidate_version": "bbb",
+    "live_category": "unknown", "live_origin": [], "live_confidence": 0.4,
+    "candidate_category": "gpu_hardware", "candidate_origin": ["n1"], "candidate_confidence": 0.9,
+    "label_category": "gpu_hardware", "label_origin": ["n1"], "effect": "gain", "surely_wrong_now": False,
+}  # fmt: skip
+VERDICT_CHANGES = Case(
+    table="verdict_changes",
+    mark="job_id",
+    good=[
+        _CHANGE,
+        _CHANGE | {"job_id": "2", "candidate_category": "unknown"},
+        _CHANGE | {"job_id": "3", "live_category": None, "live_origin": None, "live_confidence": None},
+        _CHANGE | {"job_id": "4", "label_category": None, "label_origin": None, "effect": "no label"},
+    ],
+    bad={
+        "effect_in_set": {"effect": "joy"},
+        "live_confidence_in_range": {"live_confidence": 1.1},
+        "candidate_confidence_in_range": {"candidate_confidence": -0.1},
+        "rule_sets_differ": {"candidate_version": "aaa"},
+        "verdicts_differ": {"candidate_category": "unknown", "candidate_origin": []},
+        "effect_has_a_label": {"label_category": None},
     },
 )
