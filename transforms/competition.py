@@ -59,7 +59,7 @@ def with_coverage(candidates: DataFrame, symptoms: DataFrame, explains: DataFram
         .join(felt, ["uid", "event_type"])
         .where(F.col("t0_low") <= F.col("_high"))
     )
-    explained = paired.groupBy("cid").agg(F.array_sort(F.collect_set("_id")).alias("explained"))
+    explained = paired.groupBy("cid").agg(F.sort_array(F.collect_set("_id")).alias("explained"))
     joined = candidates.join(explained, "cid", "left").join(total, "uid", "left")
     none = F.array().cast("array<string>")
     return joined.withColumns(
@@ -136,7 +136,7 @@ def _with_reasons(placed: DataFrame, edges: DataFrame, scoring: Scoring) -> Data
         _why_lost(finding).alias("why_lost"),
         _ahead_of(rival & ~alike).alias("margin"),
         _ahead_of(rival & alike).alias("origin_margin"),
-        F.array_sort(F.array_distinct(doubtful)).alias("rival_origins"),
+        F.sort_array(F.array_distinct(doubtful)).alias("rival_origins"),
         (~F.coalesce(open_order, F.lit(False))).alias("order_certain"),
     )
 
