@@ -50,14 +50,14 @@ def _grouped(starts: DataFrame) -> DataFrame:
         first,
         F.sum("count").alias("n"),
         F.max(F.greatest("t", F.coalesce("t_last", "t"))).alias("last_t"),
-        F.array_sort(F.collect_set("node")).alias("nodes"),
-        F.array_sort(F.collect_set("rank")).alias("ranks"),
+        F.sort_array(F.collect_set("node")).alias("nodes"),
+        F.sort_array(F.collect_set("rank")).alias("ranks"),
         F.collect_set(F.when(F.col("node").isNotNull(), F.col("rank"))).alias("placed_ranks"),
-        F.array_sort(F.collect_set(F.when(F.col("blame") == HUB, F.col("attrs")["peer"]))).alias("peers"),
-        F.array_sort(F.collect_set(F.when(said["value"].isNotNull() & F.col("node").isNotNull(), said))).alias("said"),
+        F.sort_array(F.collect_set(F.when(F.col("blame") == HUB, F.col("attrs")["peer"]))).alias("peers"),
+        F.sort_array(F.collect_set(F.when(said["value"].isNotNull() & F.col("node").isNotNull(), said))).alias("said"),
         F.size(F.collect_set(F.when(F.col("device").isNotNull(), F.col("_device")))).alias("n_devices"),
-        F.array_sort(F.collect_set(F.when(sequence["seq"].isNotNull(), sequence))).alias("sequences"),
-        F.slice(F.array_sort(F.collect_set("event_id")), 1, MAX_IDS).alias("event_ids"),
+        F.sort_array(F.collect_set(F.when(sequence["seq"].isNotNull(), sequence))).alias("sequences"),
+        F.slice(F.sort_array(F.collect_set("event_id")), 1, MAX_IDS).alias("event_ids"),
     )
 
 

@@ -98,8 +98,8 @@ def evaluate(
         F.sum("matched").alias("_matched"),
         F.max("undecided").alias("undecided"),
         F.max("doubted").alias("doubted"),
-        F.array_sort(F.array_distinct(F.flatten(F.collect_list("ids")))).alias("_ids"),
-        F.array_sort(F.collect_set("lacks")).alias("missing"),
+        F.sort_array(F.array_distinct(F.flatten(F.collect_list("ids")))).alias("_ids"),
+        F.sort_array(F.collect_set("lacks")).alias("missing"),
     )
     scored = started.join(verdicts, ["uid", "entity", "rule_id"], "left").where("coalesce(_passes, 1) = 1")
     return scored.select(*_scored_columns())
@@ -160,7 +160,7 @@ def _scored_columns() -> list[Column]:
         F.col("first.device").alias("anchor_device"),
         F.col("n").alias("anchor_count"),
         F.col("nodes").alias("anchor_nodes"),
-        F.array_sort(F.array_union("event_ids", F.coalesce("_ids", none))).alias("event_ids"),
+        F.sort_array(F.array_union("event_ids", F.coalesce("_ids", none))).alias("event_ids"),
         F.round(clause_points, 3).alias("clause_points"),
         F.round(F.col("base") + clause_points - penalty, 3).alias("points"),
         (F.col("specificity") + F.coalesce("_matched", F.lit(0))).alias("specificity"),

@@ -59,7 +59,7 @@ def with_coverage(candidates: DataFrame, symptoms: DataFrame, explains: DataFram
         .join(felt, ["uid", "event_type"])
         .where(F.col("t0_low") <= F.col("_high"))
     )
-    explained = paired.groupBy("cid").agg(F.array_sort(F.collect_set("_id")).alias("explained"))
+    explained = paired.groupBy("cid").agg(F.sort_array(F.collect_set("_id")).alias("explained"))
     joined = candidates.join(explained, "cid", "left").join(total, "uid", "left")
     none = F.array().cast("array<string>")
     return joined.withColumns(
@@ -136,7 +136,7 @@ def _with_reasons(placed: DataFrame, edges: DataFrame, scoring: Scoring) -> Data
         _why_lost(finding).alias("why_lost"),
         _ahead_of(rival & ~alike).alias("margin"),
         _ahead_of(rival & alike).alias("origin_margin"),
-        F.array_sort(F.array_distinct(doubtful)).alias("rival_origins"),
+        F.sort_array(F.array_distinct(doubtful)).alias("rival_origins"),
         (~F.coalesce(open_order, F.lit(False))).alias("order_certain"),
     )
 
@@ -187,8 +187,13 @@ def _why_lost(independent: Column) -> Column:
 def _rivals(independent: Column) -> Column:
     """It lowers the margin: neither beaten nor a finding of its own, and it tells another story.
 
+<<<<<<< HEAD
     A suspect of unknown category on the winner's node, or one without a name, tells the same story with less of it;
     what the attempt overcame tells none.
+=======
+    A suspect of unknown category on the winner's node, or one without a name, tells the same story with less of it.
+    What the attempt overcame tells none.
+>>>>>>> h-o
     """
     nodes_met = F.coalesce(F.arrays_overlap("origin_nodes", "_w_nodes"), F.lit(False))
     one_link = F.coalesce(F.col("link") == F.col("_w_link"), F.lit(False))

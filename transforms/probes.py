@@ -59,14 +59,14 @@ def fold(tagged: DataFrame, probes: DataFrame, *, beyond: bool) -> DataFrame:
     )
     return grouped.agg(
         F.sum("count").alias("n"),
-        F.array_sort(F.collect_set(_counted(beyond=beyond))).alias("names"),
+        F.sort_array(F.collect_set(_counted(beyond=beyond))).alias("names"),
         F.min(low).alias("low"),
         F.max(high).alias("high"),
         F.min(low + error).alias("near_low"),
         F.max(high - error).alias("near_high"),
         F.min(low + shared).alias("like_low"),
         F.max(high - shared).alias("like_high"),
-        F.slice(F.array_sort(F.collect_set(F.struct("t", "event_id"))), 1, KEPT_EVENTS).alias("events"),
+        F.slice(F.sort_array(F.collect_set(F.struct("t", "event_id"))), 1, KEPT_EVENTS).alias("events"),
     ).drop("_alone")
 
 
@@ -124,8 +124,8 @@ def probe(anchors: DataFrame, spec_probes: DataFrame, probes: DataFrame, folds: 
         F.sum("f.n").alias("possible"),
         F.sum(F.when(certain, F.col("f.n")).otherwise(0)).alias("certain"),
         F.array_distinct(F.flatten(F.collect_list("f.names"))).alias("names"),
-        F.slice(F.array_sort(F.array_distinct(F.flatten(F.collect_list("f.events")))), 1, KEPT_EVENTS).alias("events"),
-        F.slice(F.array_sort(F.collect_list(F.when(F.col("is_ordered"), interval))), 1, KEPT_INTERVALS).alias(
+        F.slice(F.sort_array(F.array_distinct(F.flatten(F.collect_list("f.events")))), 1, KEPT_EVENTS).alias("events"),
+        F.slice(F.sort_array(F.collect_list(F.when(F.col("is_ordered"), interval))), 1, KEPT_INTERVALS).alias(
             "intervals"
         ),
     )

@@ -49,7 +49,7 @@ def standing_apart(starts: DataFrame) -> DataFrame:
     is_last = (F.col("place_first") == F.col("n")) & (F.col("late") >= F.col("by_s"))
     apart = F.when(F.col("blame") == STOPPED, is_stopped).otherwise(is_last)
     found = placed.where(apart & (F.col("n") >= LEAST_REPORTERS))
-    return found.groupBy(*_GROUP).agg(F.array_sort(F.collect_set("who")).alias("apart"))
+    return found.groupBy(*_GROUP).agg(F.sort_array(F.collect_set("who")).alias("apart"))
 
 
 def _who() -> Column:

@@ -22,8 +22,8 @@ def with_places(events: DataFrame, topology: DataFrame) -> DataFrame:
     hcas = topology.withColumnRenamed("cluster", "source_cluster")
     by_node = F.broadcast(
         hcas.groupBy("source_cluster", "node").agg(
-            F.array_sort(F.collect_set("leaf_port")).alias("_node_ports"),
-            F.array_sort(F.collect_set("switch")).alias("_node_switches"),
+            F.sort_array(F.collect_set("leaf_port")).alias("_node_ports"),
+            F.sort_array(F.collect_set("switch")).alias("_node_switches"),
             F.max("rack").alias("_rack"),
             F.max("power_domain").alias("_power_domain"),
         )
