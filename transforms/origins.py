@@ -26,7 +26,7 @@ def with_origin(
         names: Result of `names_known`.
     """
     ranks = placement.groupBy("uid").agg(
-        F.array_sort(F.collect_set("rank")).alias("_ranks"),
+        F.sort_array(F.collect_set("rank")).alias("_ranks"),
         F.map_from_entries(F.collect_list(F.struct("rank", "node"))).alias("_rank_nodes"),
     )
     known = anchors.join(
@@ -51,7 +51,7 @@ _HELPERS = (
 
 def _with_link(located: DataFrame, topology: DataFrame) -> DataFrame:
     """The anchors with the link that a blamed port is an end of, and the nodes behind it."""
-    behind = topology.groupBy("cluster", "leaf_port").agg(F.array_sort(F.collect_set("node")).alias("link_nodes"))
+    behind = topology.groupBy("cluster", "leaf_port").agg(F.sort_array(F.collect_set("node")).alias("link_nodes"))
     ends = topology.select("cluster", "leaf_port", F.explode(F.array("leaf_port", "hca_port")).alias("_end")).distinct()
     named = (
         ends.join(behind, ["cluster", "leaf_port"])
@@ -73,7 +73,7 @@ def _behind_ranks() -> Column:
     """Ranks whose sequence number is lowest, when others are further and they are at most half."""
     lowest = F.array_min(F.transform("sequences", lambda s: s["seq"]))
     behind = F.filter("sequences", lambda s: s["seq"] == lowest)
-    ranks = F.array_sort(F.array_distinct(F.transform(behind, lambda s: s["rank"])))
+    ranks = F.sort_array(F.array_distinct(F.transform(behind, lambda s: s["rank"])))
     highest = F.array_max(F.transform("sequences", lambda s: s["seq"]))
     differ = (highest > lowest) & (F.size(behind) * 2 <= F.size("sequences"))
     return F.when(differ, F.filter(ranks, lambda r: r.isNotNull()))
@@ -114,7 +114,7 @@ def _names(ranks: Column) -> Column:
 
 def _nodes_of(ranks: Column) -> Column:
     nodes = F.transform(ranks, lambda r: F.col("_rank_nodes")[r])
-    return F.array_sort(F.array_distinct(F.array_compact(nodes)))
+    return F.sort_array(F.array_distinct(F.array_compact(nodes)))
 
 
 def _named_together() -> Column:

@@ -8,6 +8,7 @@ from firstfault.rules.engine.compile import compile_rules
 from firstfault.rules.engine.load import load_rules
 from firstfault.rules.engine.model import Rule
 from firstfault.rules.engine.vocabulary import Vocabulary
+from firstfault.transforms.filesystems import NAMING
 from firstfault.transforms.rule_tables import TABLES
 
 ROOT = Path(__file__).parents[2] / "rules"
@@ -64,7 +65,8 @@ def test_equal_anchors_and_clauses_are_shared():
     assert len(tables["specs"]) == 1
     assert len(tables["probes"]) == 2
     assert len(tables["spec_probes"]) == 2
-    assert len({s["selector_id"] for s in tables["selectors"]}) == 3  # the steps are always one of them
+    # Steps and names are always asked for.
+    assert len({s["selector_id"] for s in tables["selectors"]}) == 2 + 1 + len(NAMING)
     assert [c["kind"] for c in tables["clauses"]] == ["support", "support", "unless"]
     first, second, _ = tables["clauses"]
     assert first["probe_id"] == second["probe_id"]
