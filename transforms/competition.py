@@ -187,13 +187,8 @@ def _why_lost(independent: Column) -> Column:
 def _rivals(independent: Column) -> Column:
     """It lowers the margin: neither beaten nor a finding of its own, and it tells another story.
 
-<<<<<<< HEAD
-    A suspect of unknown category on the winner's node, or one without a name, tells the same story with less of it;
-    what the attempt overcame tells none.
-=======
     A suspect of unknown category on the winner's node, or one without a name, tells the same story with less of it.
     What the attempt overcame tells none.
->>>>>>> h-o
     """
     nodes_met = F.coalesce(F.arrays_overlap("origin_nodes", "_w_nodes"), F.lit(False))
     one_link = F.coalesce(F.col("link") == F.col("_w_link"), F.lit(False))
