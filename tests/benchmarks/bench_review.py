@@ -94,7 +94,7 @@ def _fill(lake: Lake) -> str:
 
 
 def _fill_ends(lake: Lake, base: DataFrame) -> None:
-    """The last lines of the month's unknown attempts, and of healthy ones; one unknown in three has a line of its own."""
+    """The last lines of the month's unknown attempts and of healthy ones; one unknown in three shares an odd line."""
     ended = F.make_date(F.lit(2026), F.lit(MONTHS), F.lit(15)).cast("timestamp")
     healthy = lake.spark.range(HEALTHY).select(F.concat(F.lit("h"), "id").alias("job_id"), ended.alias("end"))
     _append(lake, ATTEMPTS, healthy.select(

@@ -35,7 +35,7 @@ def test_other_columns_are_refused(spark, case):
 def test_every_table_has_a_suite_and_every_suite_its_module():
     modules = [import_module(m.name) for m in iter_modules(transforms.__path__, "firstfault.transforms.")]
     tables = {t.name for m in modules for t in vars(m).values() if isinstance(t, Table)}
-    assert SUITES.keys() == tables
+    assert SUITES.keys() == tables - {"label_verdicts"}  # made where it is read, never written
     for name, suite in SUITES.items():
         assert import_module(f"firstfault.expectations.{name}").SUITE is suite
 
