@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from firstfault.jobs.report import TEMPLATES, shown
 from firstfault.jobs.review.changes import Change, changes, counted, edited_rules
 from firstfault.jobs.review.month import Figures, Rows, live
+from firstfault.jobs.review.months import back
 from firstfault.jobs.review.plots import PLOTS
 from firstfault.jobs.review.unknown import Unknowns
 from firstfault.transforms.diagnoses import UNKNOWN
@@ -110,7 +111,7 @@ def page_html(figures: Figures, unknowns: Unknowns, plots: Mapping[str, str], li
         clusters=_by_cluster(figures), status={r["rule_id"]: r["status"] for r in figures.rules[0]},
         unknowns=unknowns, drafts=list(zip(unknowns.groups, unknowns.proposals, strict=True)), links=links,
         templates=unknowns.templates[:MAX_TEMPLATES], plots=[(n, PLOTS[n], svg) for n, svg in plots.items()],
-        signed=_signed,
+        signed=_signed, compared=bool(live(figures, "all", month=back(figures.month, 1))),
     )  # fmt: skip
 
 

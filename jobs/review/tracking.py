@@ -3,13 +3,16 @@
 MLflow takes seconds to import: this module does it where a run is written.
 """
 
+import logging
 import math
 import os
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from firstfault.jobs.review.changes import counted
 from firstfault.jobs.review.month import Figures, live
 from firstfault.jobs.review.months import UsageError
 from firstfault.jobs.review.report import head
@@ -58,6 +61,7 @@ def log_run(figures: Figures, folder: Path, *, lake: str, uri: str, extra: dict[
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)  # it tells of each table that it makes
     if uri.startswith("sqlite:///"):
         Path(uri.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -74,7 +78,10 @@ def _log(client: "MlflowClient", figures: Figures, folder: Path, lake: str, uri:
     experiment = _experiment(client, uri)
     same = f"params.month = '{figures.month}' and tags.lake = '{_quotable(lake)}'"
     earlier = [run.info.run_id for run in client.search_runs([experiment], same)]
-    tags = {"lake": _quotable(lake), "ruleset_version": figures.ruleset_version, "job": "review"}
+    tags = {
+        "lake": _quotable(lake), "ruleset_version": figures.ruleset_version, "job": "review",
+        "mlflow.note.content": described(figures),
+    }  # fmt: skip
     if earlier:
         tags["supersedes"] = ", ".join(earlier)
     run_id = str(client.create_run(experiment, run_name=figures.month, tags=tags).info.run_id)
@@ -105,6 +112,17 @@ def artifacts_of(uri: str) -> str | None:
     if not uri.startswith("sqlite:///"):
         return None
     return (Path(uri.removeprefix("sqlite:///")).parent / "artifacts").as_uri()
+
+
+def described(figures: Figures) -> str:
+    """The month in a sentence, and what is to be decided, for the run's description."""
+    month = head(figures)
+    found = Counter(f["kind"] for f in figures.findings if f["cluster"] == EVERY)
+    told = ", ".join(f"{kind} {n}" for kind, n in sorted(found.items())) or "nothing"
+    return (
+        f"{month.verdicts:,} verdicts, {month.labelled:,} labelled, {counted(month.right, month.judged)} right, "
+        f"{month.unknown:,} left unknown. To decide: {told}. See report.html among the artifacts."
+    )
 
 
 def params(figures: Figures) -> dict[str, str]:

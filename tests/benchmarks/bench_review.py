@@ -16,12 +16,14 @@ from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.contract import Table
 from firstfault.transforms.diagnoses import ALTERNATIVE, DIAGNOSES
 from firstfault.transforms.labels import LABELS
+from firstfault.transforms.raw_logs import RAW_LOGS
 from firstfault.transforms.rules import RULES
 from tests.benchmarks.conftest import Bench
 
 pytestmark = [pytest.mark.bench, pytest.mark.timeout(1800)]
 
 MONTHS, A_MONTH = 12, 2_000
+HEALTHY, LINES = 300, 200
 LEAST_S = 180
 BROKEN = 40
 """The rule of this number is wrong in the last month."""
@@ -41,6 +43,7 @@ def test_review(spark: SparkSession, tmp_path: Path, bench: Bench) -> None:
     assert took < LEAST_S
     fell = {f["name"] for f in done.figures.findings if f["kind"] == "precision_fell" and f["level"] == "rule"}
     assert fell == {broken}
+    assert [group["template"] for group in done.unknowns.groups] == ["flange <n> failed to open"]
 
 
 def _fill(lake: Lake) -> str:
@@ -65,8 +68,8 @@ def _fill(lake: Lake) -> str:
     stood = F.array(
         F.struct(
             F.col("o.rule_id").alias("rule_id"), F.col("o.category").alias("category"),
-            F.lit(None).alias("origin_scope"), F.array().alias("origin"),
-            F.lit(0.3).alias("confidence"), F.lit("low_points").alias("why_lost"),
+            F.lit(None).alias("origin_scope"), F.array().alias("origin"), F.lit(0.3).alias("confidence"),
+            F.lit("low_points").alias("why_lost"),
         ).cast(ALTERNATIVE)
     )  # fmt: skip
     said = F.when(F.col("is_unknown"), "unknown").otherwise(F.col("r.category"))
@@ -85,8 +88,31 @@ def _fill(lake: Lake) -> str:
         *key, "day", F.lit("alpha").alias("source_cluster"), F.lit("scheduler").alias("scope_source"),
         F.col("day").cast("timestamp").alias("end"), F.lit(True).alias("is_ended"), F.lit(True).alias("is_failure"),
     ))  # fmt: skip
+    _fill_ends(lake, base)
     _append(lake, RULES, spark.createDataFrame(rule_rows(knowledge), RULES.schema))
     return broken
+
+
+def _fill_ends(lake: Lake, base: DataFrame) -> None:
+    """The last lines of the month's unknown attempts and of healthy ones; one unknown in three shares an odd line."""
+    ended = F.make_date(F.lit(2026), F.lit(MONTHS), F.lit(15)).cast("timestamp")
+    healthy = lake.spark.range(HEALTHY).select(F.concat(F.lit("h"), "id").alias("job_id"), ended.alias("end"))
+    _append(lake, ATTEMPTS, healthy.select(
+        F.lit("alpha").alias("cluster"), "job_id", F.lit(0).alias("attempt"), F.to_date("end").alias("day"),
+        F.lit("alpha").alias("source_cluster"), F.lit("scheduler").alias("scope_source"), "end",
+        F.lit(True).alias("is_ended"), F.lit(False).alias("is_failure"),
+    ))  # fmt: skip
+    left = base.where((F.month("day") == MONTHS) & F.col("is_unknown"))
+    unknown = left.select(F.concat(F.lit("j"), "id").alias("job_id"), F.col("day").cast("timestamp").alias("end"))
+    odd = F.col("job_id").startswith("j") & (F.col("n") == 0) & (F.pmod(F.xxhash64("job_id"), F.lit(3)) == 0)
+    step = F.format_string("step %d loss 2.%d of rank %d", "n", "n", "n")
+    lines = unknown.unionByName(healthy).withColumn("n", F.explode(F.sequence(F.lit(0), F.lit(LINES - 1))))
+    _append(lake, RAW_LOGS, lines.select(
+        "job_id", F.date_format("end", "yyyy-MM-dd-HH").alias("hour"), F.lit("alpha").alias("cluster"),
+        F.lit("app").alias("source"), F.col("job_id").alias("stream_id"), F.col("n").cast("long").alias("byte_offset"),
+        F.lit("f").alias("file"), F.col("end").alias("event_time"),
+        F.when(odd, F.format_string("flange %d failed to open", "n")).otherwise(step).alias("message"),
+    ))  # fmt: skip
 
 
 def _drawn(name: str, below: int) -> Column:

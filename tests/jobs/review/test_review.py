@@ -170,6 +170,7 @@ def test_the_run_in_mlflow(done, settings):
     run = client.get_run(done.run_id)
     assert client.get_experiment(run.info.experiment_id).name == EXPERIMENT
     assert (run.info.run_name, run.info.status) == (MONTH, "FINISHED")
+    assert "16 of 24 (67 %) right" in run.data.tags["mlflow.note.content"]
     assert {"month", "ruleset_version", "catalogue_version", "delta_version/diagnoses"} <= run.data.params.keys()
     wanted = {
         "precision/gpu_a": 4 / 12,
@@ -200,7 +201,7 @@ def test_what_the_terminal_says(done):
     print_review(done, console)
     said = console.export_text()
     assert "2026-11: 27 verdicts, 24 labelled (0 in conflict), right 16 of 24 (67 %), left unknown 3" in said
-    assert re.search(r"precision_fell +gpu_a +precision 4 of 12", said)
+    assert re.search(r"precision_fell\W+gpu_a\W+precision 4 of 12", said)
     assert "drafts of rules: 1" in said
 
 
