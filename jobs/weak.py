@@ -16,7 +16,7 @@ from firstfault.jobs.light import in_lake
 from firstfault.rules.engine.vocabulary import Vocabulary
 from firstfault.rules.engine.weak_labels import load_weak_labels
 from firstfault.transforms.attempts import ATTEMPTS
-from firstfault.transforms.diagnoses import DIAGNOSES
+from firstfault.transforms.diagnoses import DIAGNOSES, LIVE
 from firstfault.transforms.events import EVENTS
 from firstfault.transforms.inputs import INPUTS, LANDED
 from firstfault.transforms.keys import ATTEMPT_KEY
@@ -70,7 +70,8 @@ def derive(lake: Lake, first: date, last: date, rules: WeakRules) -> DataFrame:
     """
     until = last + timedelta(days=rules.longest_days + 1)
     soon = F.col("day").between(F.lit(first), F.lit(until))
-    attempts, diagnoses = materialised(lake.read(ATTEMPTS).where(soon)), lake.read(DIAGNOSES).where(soon)
+    attempts = materialised(lake.read(ATTEMPTS).where(soon))
+    diagnoses = lake.read(DIAGNOSES).where(soon & (F.col("track") == LIVE))
     known = materialised(cases(diagnoses, attempts))
     of_month = attempts.where(F.col("day") <= F.lit(last)).select(*ATTEMPT_KEY)
     judged = materialised(known.join(of_month, list(ATTEMPT_KEY), "left_semi"))

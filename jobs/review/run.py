@@ -1,5 +1,6 @@
 """A review from its first read to its MLflow run."""
 
+import logging
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -7,7 +8,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from firstfault.jobs.knowledge import load_unlocked
+from firstfault.jobs.gates import Gates
+from firstfault.jobs.knowledge import Knowledge, load_unlocked
+from firstfault.jobs.lake import Lake
+from firstfault.jobs.lock import LakeBusyError, holding
 from firstfault.jobs.readers import reading
 from firstfault.jobs.review.folder import REPORT, fill, put
 from firstfault.jobs.review.month import Figures, Say, compute, opened, timed
@@ -15,7 +19,10 @@ from firstfault.jobs.review.months import checked
 from firstfault.jobs.review.tracking import log_run, tracking_uri
 from firstfault.jobs.review.unknown import Unknowns, look_at
 from firstfault.jobs.settings import Settings
+from firstfault.jobs.weak import write_weak_labels
 from firstfault.rules.engine.review import load_review
+from firstfault.transforms.attempts import ATTEMPTS
+from firstfault.transforms.diagnoses import DIAGNOSES
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,8 @@ def review_month(spark: SparkSession, settings: Settings, month: str, *, say: Sa
     review = load_review(knowledge.root)
     made = Path(tempfile.mkdtemp(prefix="firstfault-review-"))
     try:
+        say("weak labels")
+        _derive_weak(spark, settings, month, knowledge)
         with reading(lake, "review", heartbeat_s=settings.heartbeat_s):
             source, figures = opened(spark, lake, month, review)
             compute(source, figures, review, knowledge, gates=settings.gates, say=say)
@@ -71,3 +80,15 @@ def review_month(spark: SparkSession, settings: Settings, month: str, *, say: Sa
     finally:
         shutil.rmtree(made)
     return Reviewed(figures, unknowns, f"{place}/{REPORT}", uri, run_id)
+
+
+def _derive_weak(spark: SparkSession, settings: Settings, month: str, knowledge: Knowledge) -> None:
+    """Derives the weak labels of the month anew; beside a night they stay as they are: both write labels."""
+    lake = Lake(spark, str(settings.lake))
+    if not lake.exists(ATTEMPTS) or not lake.exists(DIAGNOSES):
+        return
+    try:
+        with holding(lake.root, stale_s=settings.lock_stale_s, heartbeat_s=settings.heartbeat_s):
+            write_weak_labels(lake, month, Gates.of(knowledge, on=settings.gates), knowledge.root)
+    except LakeBusyError as busy:
+        logging.getLogger(__name__).warning("weak labels of %s stay as they were: %s", month, busy)
