@@ -74,7 +74,7 @@ def evidence_of(
     return Evidence(
         attempts=window,
         scoped=scoped,
-        beyond=_beyond(lake, days, lookback_days),
+        beyond=beyond_of(lake, days, lookback_days),
         placement=placement,
         topology=lake.read(TOPOLOGY),
         covered=covered.groupBy("uid").agg(F.collect_set("kind").alias("kinds")),
@@ -103,11 +103,11 @@ def judge(night: Judging, attempts: DataFrame, evidence: Evidence, coverage: Dat
     ranked = compete(with_coverage(standing, symptoms, explains), explains, scoring, materialised)
     ranked = materialised(ranked.withColumn("ruleset_version", F.lit(night.knowledge.version)))
     scoped = evidence.scoped.join(F.broadcast(night.frames.vocabulary.select("event_type", "outcome")), "event_type")
-    cases = materialised(_cases(night, attempts.join(need, list(ATTEMPT_KEY)), scoped))
+    cases = materialised(cases_of(night, attempts.join(need, list(ATTEMPT_KEY)), scoped))
     winners = ranked.where("is_winner").join(cases.select("uid", "source_cluster"), "uid")
     diagnoses = build_diagnoses(
         cases, ranked, night.frames.rules["rules"], symptoms, coverage,
-        poor_inputs(winners, scoped, _poor(night, days)), night.frames.reasons,
+        poor_inputs(winners, scoped, poor_around(night, days)), night.frames.reasons,
         scoring, as_of, night.settings.final_after_s,
     )  # fmt: skip
     return Judged(ranked, winners, symptoms, diagnoses)
@@ -120,7 +120,7 @@ def around(night: Judging, days: list[date]) -> Column:
     )
 
 
-def _beyond(lake: Lake, days: list[date], lookback_days: int) -> DataFrame:
+def beyond_of(lake: Lake, days: list[date], lookback_days: int) -> DataFrame:
     """Events of the look-back days, with the workload and user of their job."""
     since = F.date_sub(F.lit(days[0]), lookback_days)
     events = lake.read(EVENTS).where((F.col("day") >= since) & (F.col("day") <= F.date_add(F.lit(days[-1]), 1)))
@@ -135,7 +135,7 @@ def _beyond(lake: Lake, days: list[date], lookback_days: int) -> DataFrame:
     )
 
 
-def _cases(night: Judging, attempts: DataFrame, scoped: DataFrame) -> DataFrame:
+def cases_of(night: Judging, attempts: DataFrame, scoped: DataFrame) -> DataFrame:
     """Attempts that need a verdict, with what the answer says of them beside the winner."""
     serial = F.struct(entity(F.col("node"), F.col("device")).alias("device"), F.col("attrs")["serial"].alias("serial"))
     marks = scoped.groupBy("uid").agg(
@@ -153,7 +153,7 @@ def _cases(night: Judging, attempts: DataFrame, scoped: DataFrame) -> DataFrame:
     ).drop("state")
 
 
-def _poor(night: Judging, days: list[date]) -> DataFrame:
+def poor_around(night: Judging, days: list[date]) -> DataFrame:
     """What the gates of this and earlier nights found poor in raw data, and the clocks that are at fault."""
     scoring = night.knowledge.scoring
     quality = night.lake.read(DATA_QUALITY).where(F.col("table_name").isin(*_RAW_INPUT))

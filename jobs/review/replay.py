@@ -6,11 +6,10 @@ Other patterns would find other events in the raw logs, which only a night can r
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -86,13 +85,16 @@ def pinned(spark: SparkSession, root: str, as_of: datetime | None = None, tables
 
 
 def _version(opened: DeltaTable, table: Table, as_of: datetime | None) -> int:
-    if as_of is not None:
-        try:
-            opened.load_as_version(as_of)
-        except DeltaError as error:
-            raise UsageError(
-                f"--as-of {as_of.isoformat()}: the history of {table.name} does not reach it: {error}"
-            ) from error
+    if as_of is None:
+        return opened.version()
+    # delta-rs takes the oldest version it knows for any moment before it.
+    begun_ms = min(commit["timestamp"] for commit in opened.history())
+    if as_of.timestamp() * 1000 < begun_ms:
+        begun = datetime.fromtimestamp(begun_ms / 1000, UTC)
+        raise UsageError(
+            f"--as-of {as_of.isoformat()}: the history of {table.name} does not reach it, it begins {begun:%F %T} UTC."
+        )
+    opened.load_as_version(as_of)
     return opened.version()
 
 

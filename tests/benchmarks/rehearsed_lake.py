@@ -20,9 +20,9 @@ from firstfault.jobs.landing import Landing
 from firstfault.jobs.neighbours import as_peer, occupancy
 from firstfault.jobs.night import Night
 from firstfault.jobs.nightly import run_night
-from firstfault.jobs.publish import _beyond, _cases, _padded, _poor
 from firstfault.jobs.runs import Run
 from firstfault.jobs.settings import Settings
+from firstfault.jobs.verdicts import beyond_of, cases_of, padded, poor_around
 from firstfault.rules.engine.compile import compile_rules
 from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.attribution import Evidence, RuleTables, find_candidates, with_uid
@@ -106,10 +106,10 @@ def read_back(spark: SparkSession, settings: Settings, knowledge: Knowledge, tru
         night,
         _facts(json.loads(truth.read_text("utf-8"))),
         evidence,
-        materialised(_cases(night, attempts.join(need, keys), scoped)),
+        materialised(cases_of(night, attempts.join(need, keys), scoped)),
         materialised(as_peer(attempts.join(need.withColumn("_ill", F.lit(True)), keys, "left"))),
         materialised(first_symptoms(evidence.scoped)),
-        materialised(_poor(night, days)),
+        materialised(poor_around(night, days)),
         as_of,
     )
 
@@ -118,9 +118,9 @@ def _evidence(night: Night, attempts: DataFrame, days: list[date]) -> Evidence:
     lake, lookback_days = night.lake, night.settings.lookback_days
     covered = with_uid(lake.read(COVERAGE)).where("delivered_throughout")
     return Evidence(
-        attempts=_padded(night, attempts),
+        attempts=padded(night, attempts),
         scoped=materialised(with_uid(lake.read(SCOPED_EVENTS))),
-        beyond=materialised(_beyond(lake, days, lookback_days)),
+        beyond=materialised(beyond_of(lake, days, lookback_days)),
         placement=materialised(with_uid(lake.read(PLACEMENT))),
         topology=materialised(lake.read(TOPOLOGY)),
         covered=materialised(covered.groupBy("uid").agg(F.collect_set("kind").alias("kinds"))),

@@ -7,17 +7,19 @@ import pytest
 
 from firstfault.jobs.champion import RuleSets
 from firstfault.jobs.knowledge import RULES_ROOT
-from firstfault.jobs.lake import Lake
+from firstfault.jobs.lake import Lake, PinnedLake
 from firstfault.jobs.nightly import run_night
 from firstfault.jobs.review.promote import promote, roll_back
 from firstfault.jobs.review.registry import Registry, UsageError
 from firstfault.jobs.review.replay import UsageError as NothingToReplayError
+from firstfault.jobs.review.replay import pinned
 from firstfault.jobs.review.trial import UsageError as SameRulesError
 from firstfault.jobs.review.trial import run_trial
 from firstfault.jobs.settings import load_settings
+from firstfault.transforms.diagnoses import DIAGNOSES
 from firstfault.transforms.labels import LABELS
 from tests.frames import DAY, frame
-from tests.jobs.zones import Zone, healthy, rows, textbook
+from tests.jobs.zones import Zone, rows, textbook
 
 BAR = {"min_labelled: 30": "min_labelled: 1", "clean_gains: 3": "clean_gains: 1"}
 """One labelled attempt is all that this lake has."""
@@ -46,9 +48,8 @@ def past(spark, tmp_path_factory):
     root = tmp_path_factory.mktemp("trial")
     zone = Zone(root / "landing")
     textbook(zone)
-    healthy(zone, "84214")
     zone.close()
-    settings = load_settings(None, landing=str(root / "landing"), lake=str(root / "lake"))
+    settings = load_settings(None, landing=str(root / "landing"), lake=str(root / "lake"), gates=False)
     sets = RuleSets(settings.lake)
     broken = rule_set(root / "broken", without=["gpu/*off_bus*.yaml"])
     sets.crown(sets.keep(broken), by="ann", why="to be broken")
@@ -64,14 +65,14 @@ def past(spark, tmp_path_factory):
 
 
 def verdicts(settings):
-    """Rows of the live verdicts, but for when they were written."""
-    return rows(settings.lake, "results")
+    """Rows of the live verdicts, without what a label adds that was given meanwhile."""
+    return [{k: v for k, v in r.items() if not k.startswith("label_")} for r in rows(settings.lake, "results")]
 
 
 @pytest.fixture(scope="module")
 def story(spark, past):
     """What was said at each step, in order."""
-    settings, registry, root, broken = past
+    settings, registry, root, _ = past
     told = {"broken": verdicts(settings)}
     before = datetime.now(UTC)
     better = rule_set(root / "better", scoring={"independent_bar: 3.0": "independent_bar: 3.1"})
@@ -86,7 +87,7 @@ def story(spark, past):
         root / "worse", without=["gpu/*off_bus*.yaml"], scoring={"unknown_below: 0.5": "unknown_below: 0.52"}
     )
     told["worse"] = run_trial(spark, settings, worse, [DAY])
-    told["as of"] = run_trial(spark, settings, broken, [DAY], as_of=before)
+    told["as of"] = pinned(spark, settings.lake, before).versions, pinned(spark, settings.lake).versions
     registry.submit(told["worse"])
     with pytest.raises(UsageError) as refused:
         promote(settings, registry, by="bob", why="hope")
@@ -130,10 +131,19 @@ def test_a_roll_back_restores_the_former_verdicts(story):
     assert story["rolled back"] == story["broken"]
 
 
-def test_history_is_replayed_as_it_was(story):
-    """At that moment the label was there and the nights were the broken one's."""
-    assert story["as of"].lake_versions["labels"] == story["trial"].lake_versions["labels"]
-    assert story["as of"].lake_versions["diagnoses"] < story["worse"].lake_versions["diagnoses"]
+def test_history_is_read_as_it_was(spark, past, story):
+    then, now = story["as of"]
+    assert then["diagnoses"] < now["diagnoses"]
+    assert then["labels"] == now["labels"]
+    settings, *_ = past
+    [verdict] = PinnedLake(spark, settings.lake, then).read(DIAGNOSES).collect()
+    assert verdict["rule_id"] == story["broken"][0]["rule_id"]
+
+
+def test_history_that_is_gone_is_told(spark, past, story):
+    settings, *_ = past
+    with pytest.raises(NothingToReplayError, match="history of attempts does not reach it"):
+        pinned(spark, settings.lake, datetime(2000, 1, 1, tzinfo=UTC))
 
 
 def test_the_registry_follows_the_lake(past, story):
