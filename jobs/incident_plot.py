@@ -1,4 +1,4 @@
-"""Plots of one failed attempt: its evidence by node on corrected clocks, what lost against it, and who ran beside it.
+"""The plot of one failed attempt: its evidence by node on corrected clocks.
 
 Drawn without pyplot, as SVG whose bytes depend on the rows alone. Importing this module costs a quarter of a second
 (matplotlib): import it where something is drawn.
@@ -7,7 +7,6 @@ Drawn without pyplot, as SVG whose bytes depend on the rows alone. Importing thi
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -18,10 +17,8 @@ from firstfault.jobs.answer import Answer, Step
 from firstfault.jobs.clock_plot import PLAIN_STYLE, time_marks
 from firstfault.jobs.show import safe
 
-MAX_ROWS, MAX_RIVALS, MAX_LABEL, MIN_CLOSE = 44, 15, 40, 3
+MAX_ROWS, MAX_LABEL, MIN_CLOSE = 44, 40, 3
 WIDTH_IN, ROW_IN = 9.5, 0.21
-LETTER = 0.0068
-"""Share of the width that a small letter takes."""
 NOWHERE = "no node"
 PARTS: dict[str, tuple[str, str, str]] = {
     "origin": ("*", "#d7191c", "origin: where the fault began"),
@@ -32,7 +29,6 @@ PARTS: dict[str, tuple[str, str, str]] = {
 }
 """Part of a chain -> marker, colour, words."""
 _INK, _GRID, _BAND, _WRITTEN = "#222222", "#e4e4e4", "#f4f4f4", "#9a9a9a"
-_ILL, _WELL = "#f4a582", "#a6dba0"
 
 
 @dataclass(frozen=True)
@@ -99,83 +95,6 @@ def timeline_figure(answer: Answer, *, max_rows: int = MAX_ROWS) -> Figure | Non
     return figure
 
 
-def rivals_figure(answer: Answer) -> Figure | None:
-    """Confidence of the verdict and of what lost, with the reason beside it; None when nothing lost."""
-    lost = sorted(answer.alternatives, key=lambda a: (-a.confidence, a.rule_id))[:MAX_RIVALS]
-    if not lost:
-        return None
-    rows = [(answer.rule_id or answer.category, answer.category, answer.origin, answer.confidence, "the verdict")]
-    rows += [(a.rule_id, a.category, a.origin, a.confidence, a.why_lost.replace("_", " ")) for a in lost]
-    with rc_context(PLAIN_STYLE):
-        figure = Figure(figsize=(WIDTH_IN, 0.8 + 0.34 * len(rows)), facecolor="white", layout="constrained")
-        axes = figure.add_subplot()
-        colours = [PARTS["origin"][1], *["#9ecae1"] * len(lost)]
-        axes.barh(range(len(rows)), [r[3] for r in rows], color=colours, height=0.6)
-        for y, (_, category, origin, confidence, why) in enumerate(rows):
-            where = _short(", ".join(origin)) if origin else "not located"
-            axes.text(
-                confidence + 0.01,
-                y,
-                safe(f"{confidence:.2f}  {why}: {category}, {where}").plain,
-                va="center",
-                fontsize=7,
-            )
-        axes.set_yticks(range(len(rows)), [_short(r[0]) for r in rows])
-        axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_xlim(0, 1.9)  # room for the words
-        axes.set_xticks([0, 0.25, 0.5, 0.75, 1.0])
-        axes.spines["bottom"].set_bounds(0, 1)
-        axes.set_xlabel("confidence that it would have been stated with", loc="left")
-        _plain(axes)
-    return figure
-
-
-def neighbours_figure(rows: Sequence[dict[str, Any]], answer: Answer) -> Figure | None:
-    """Who ran on the attempt's nodes and when, a bar each; None without any.
-
-    Args:
-        rows: An attempt on a node each: node, job_id, attempt, start, end and category, null where it ended well.
-        answer: The attempt in question.
-    """
-    shown = [r for r in rows if r["start"] is not None and r["end"] is not None]
-    if not shown:
-        return None
-    nodes = sorted({r["node"] for r in shown})[:MAX_ROWS]
-    with rc_context(PLAIN_STYLE):
-        figure = Figure(figsize=(WIDTH_IN, 1.1 + 0.3 * len(nodes)), facecolor="white", layout="constrained")
-        axes = figure.add_subplot()
-        first, last = min(r["start"] for r in shown), max(r["end"] for r in shown)
-        for y, node in enumerate(nodes):
-            lane = sorted((r for r in shown if r["node"] == node), key=lambda r: (r["start"], r["job_id"]))
-            _draw_attempts(axes, y, lane, answer, (first, last))
-        axes.set_yticks(range(len(nodes)), [_short(n) for n in nodes])
-        axes.set_ylim(len(nodes) - 0.4, -0.6)
-        axes.set_xlabel(f"hours after {first:%Y-%m-%d %H:%M} UTC")
-        _plain(axes)
-        words = ((PARTS["origin"][1], "this attempt"), (_ILL, "failed as well"), (_WELL, "ended well"))
-        handles = [Line2D([], [], color=c, linewidth=7, label=label) for c, label in words]
-        figure.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=7)
-    return figure
-
-
-def _draw_attempts(
-    axes: Axes, y: int, lane: Sequence[dict[str, Any]], answer: Answer, span: tuple[datetime, datetime]
-) -> None:
-    """A node's attempts, each with as many words as fit before the next one starts."""
-    first, last = span
-    letter_h = max((last - first).total_seconds() / 3600, 0.1) * LETTER
-    starts = [(r["start"] - first).total_seconds() / 3600 for r in lane]
-    for r, since, until in zip(lane, starts, [*starts[1:], float("inf")], strict=True):
-        mine = (r["job_id"], r["attempt"]) == (answer.job_id, answer.attempt)
-        colour = PARTS["origin"][1] if mine else _WELL if r["category"] is None else _ILL
-        took = max((r["end"] - r["start"]).total_seconds() / 3600, letter_h / 2)
-        axes.barh(y, took, left=since, height=0.62, color=colour, edgecolor="white", linewidth=0.8)
-        room = (until - since) / letter_h
-        name, more = safe(r["job_id"]).plain, safe(r["category"] or "").plain
-        words = next((w for w in (f"{name} {more}".strip(), name) if len(w) + 1 <= room), "")
-        axes.annotate(words, (since, y), xytext=(2, 0), textcoords="offset points", va="center", fontsize=6)
-
-
 def _draw_lane(axes: Axes, y: int, lane: Lane, zero: datetime) -> list[float]:
     """Draws a lane; the seconds it reaches to."""
     reach: list[float] = []
@@ -216,7 +135,7 @@ def _closer(axes: Axes, window: tuple[float, float]) -> None:
     axes.set_xlabel("seconds after T0 (linear)")
     axes.tick_params(axis="x", labelsize=7)
     axes.tick_params(axis="y", length=0)
-    _plain(axes)
+    plain_axes(axes)
 
 
 def _bands(axes: Axes, lanes: Sequence[Lane], *, named: bool) -> None:
@@ -228,13 +147,13 @@ def _bands(axes: Axes, lanes: Sequence[Lane], *, named: bool) -> None:
             axes.axhspan(since - 0.5, until - 0.5, color=_BAND, zorder=0, linewidth=0)
         if not named:
             continue
-        node = _short(lanes[since].node)
+        node = short(lanes[since].node)
         axes.text(1.01, (since + until - 1) / 2, node, transform=axes.get_yaxis_transform(), va="center", fontsize=7)
 
 
 def _lane_words(lane: Lane) -> str:
     records = sum(s.count for s in lane.steps)
-    return _short(lane.words) + (f" ({records:,})" if records > 1 else "")
+    return short(lane.words) + (f" ({records:,})" if records > 1 else "")
 
 
 def _seconds(axes: Axes, reach: Sequence[float]) -> None:
@@ -249,7 +168,7 @@ def _seconds(axes: Axes, reach: Sequence[float]) -> None:
     axes.set_xticks(places, words, fontsize=7)
     axes.set_xticks([], minor=True)
     axes.set_xlabel("corrected time after T0, linear within 1 s, logarithmic beyond (bars: what the clocks leave open)")
-    _plain(axes)
+    plain_axes(axes)
 
 
 def _legend(figure: Figure, lanes: Sequence[Lane], *, hidden: int) -> None:
@@ -273,12 +192,14 @@ def _after(t: datetime | None, zero: datetime) -> float | None:
     return None if t is None else (t - zero).total_seconds()
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """A name as it fits beside an axis."""
     plain = safe(text).plain
     return plain if len(plain) <= MAX_LABEL else f"{plain[: MAX_LABEL - 1]}…"
 
 
-def _plain(axes: Axes) -> None:
+def plain_axes(axes: Axes) -> None:
+    """Axes with a light grid behind, and nothing around."""
     axes.grid(axis="x", color=_GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     for side in ("top", "right"):

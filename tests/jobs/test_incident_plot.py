@@ -4,7 +4,8 @@ from datetime import timedelta
 
 from firstfault.jobs.answer import Answer
 from firstfault.jobs.clock_plot import figure_svg
-from firstfault.jobs.incident_plot import NOWHERE, lanes_of, neighbours_figure, rivals_figure, timeline_figure
+from firstfault.jobs.incident_beside import neighbours_figure, rivals_figure
+from firstfault.jobs.incident_plot import NOWHERE, lanes_of, timeline_figure
 from tests.frames import moment
 from tests.jobs.test_answer import attempt, step, verdict
 from tests.jobs.test_clock_plot import HOSTILE, texts
