@@ -33,7 +33,7 @@ _WORDS = (
     (10.0, "10 s"), (60.0, "1 min"), (600.0, "10 min"), (3600.0, "1 h"), (36_000.0, "10 h"), (864_000.0, "10 d"),
     (8_640_000.0, "100 d"), (315_360_000.0, "10 y"), (3.1536e9, "100 y"),
 )  # fmt: skip
-_STYLE: dict[Any, Any] = {
+PLAIN_STYLE: dict[Any, Any] = {
     "text.usetex": False, "text.parse_math": False, "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8.0, "axes.unicode_minus": True, "svg.fonttype": "none", "svg.hashsalt": "firstfault", "svg.id": None,
     "path.simplify": False, "legend.frameon": False,
@@ -51,7 +51,7 @@ def offsets_figure(offsets: pa.Table, *, max_drawn: int = MAX_DRAWN) -> Figure:
     spans = spans_of(offsets)
     drawn, rest = spans[:max_drawn], spans[max_drawn:]
     lines = len(drawn) + (2 if rest else 0)
-    with rc_context(_STYLE):
+    with rc_context(PLAIN_STYLE):
         height = HEAD_IN + max(lines, 3) * ROW_IN + GAP_IN + HISTOGRAM_IN + FOOT_IN
         figure = Figure(figsize=(WIDTH_IN, height), facecolor="white")
         names = [_label(span, spans) for span in drawn]
@@ -71,7 +71,7 @@ def figure_svg(figure: Figure) -> str:
     """The figure as an `<svg>` element for the middle of a page; equal figures give equal text."""
     out = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with rc_context(_STYLE), warnings.catch_warnings():
+    with rc_context(PLAIN_STYLE), warnings.catch_warnings():
         # The font that measures labels may lack a letter that the browser's has.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(out, format="svg", metadata=nothing)
@@ -130,7 +130,7 @@ def _scale(axes: Axes, spans: Sequence[Span]) -> None:
     linear = FINE_S if not errors or errors[len(errors) // 2] >= FINE_S / 10 else FINEST_S
     axes.set_xscale("symlog", linthresh=linear, linscale=0.5)
     axes.set_xlim(-reach, reach)
-    marks = _marks(linear, reach)
+    marks = time_marks(linear, reach)
     places = [*(-at for at, _ in reversed(marks)), 0.0, *(at for at, _ in marks)]
     words = [*(f"−{word}" for _, word in reversed(marks)), "0", *(word for _, word in marks)]  # noqa: RUF001
     axes.set_xticks(places, words, fontsize=7)
@@ -141,7 +141,7 @@ def _scale(axes: Axes, spans: Sequence[Span]) -> None:
     axes.set_xlabel(f"clock minus true time (linear within {dict(_WORDS)[linear]})")
 
 
-def _marks(least: float, most: float) -> list[tuple[float, str]]:
+def time_marks(least: float, most: float) -> list[tuple[float, str]]:
     """Marks of an axis between two times, thinned so that their words do not meet."""
     marks = [mark for mark in _WORDS if least <= mark[0] <= most]
     every = -(-len(marks) // MAX_TICKS) or 1
@@ -159,7 +159,7 @@ def _draw_spread(axes: Axes, spans: Sequence[Span]) -> None:
     axes.set_xscale("log")
     axes.hist(after, bins=edges, color=_LEFT, label="after: bound of the error")
     axes.hist(before, bins=edges, histtype="step", color=_INK, linewidth=1.2, label="before: size of the offset")
-    marks = _marks(edges[0], edges[-1])
+    marks = time_marks(edges[0], edges[-1])
     axes.set_xlim(edges[0], edges[-1])
     axes.set_xticks([at for at, _ in marks], [word for _, word in marks], fontsize=7)
     axes.set_xticks([], minor=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 from deltalake import DeltaTable, Schema, write_deltalake
 from deltalake.exceptions import TableNotFoundError
 from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
@@ -54,7 +55,7 @@ class LightTable:
     def dataset(self) -> Any | None:  # noqa: ANN401
         """The rows, for reading; None when the table was never written."""
         try:
-            return DeltaTable(self._uri).to_pyarrow_dataset()
+            return _without_null_bounds(DeltaTable(self._uri).to_pyarrow_dataset())
         except TableNotFoundError:
             return None
 
@@ -152,6 +153,34 @@ class LightTable:
     def _within(self, days: Sequence[date | str]) -> pc.Expression:
         name = self.contract.partitions[0]
         return pc.field(name).isin(pa.array(days, self._schema.field(name).type))
+
+
+def _without_null_bounds(dataset: Any) -> Any:  # noqa: ANN401
+    """The dataset without files' bounds, where a file has them for a part of its columns only, as the raw ones do.
+
+    deltalake 1.6 guards a column without statistics by `line_no >= null`: a filter on it would find nothing, silently.
+    What remains to skip files by are the partitions; row groups are skipped by their own statistics.
+    """
+    fragments = list(dataset.get_fragments())
+    if not any("null[" in str(f.partition_expression) for f in fragments):
+        return dataset
+    made = [
+        dataset.format.make_fragment(
+            f.path, filesystem=f.filesystem, partition_expression=_partition(f.partition_expression, dataset.schema)
+        )
+        for f in fragments
+    ]
+    return ds.FileSystemDataset(made, dataset.schema, dataset.format, filesystem=dataset.filesystem)
+
+
+def _partition(expression: pc.Expression, schema: pa.Schema) -> pc.Expression:
+    """What an expression says of a file's partition."""
+    found = pc.scalar(True)
+    for name, value in ds.get_partition_keys(expression).items():
+        column = pc.field(name)
+        of = column.is_null() if value is None else column == pa.scalar(value, schema.field(name).type)
+        found = found & of
+    return found
 
 
 def _column(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:

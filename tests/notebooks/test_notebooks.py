@@ -14,6 +14,7 @@ from firstfault.transforms.results import RESULTS
 from tests.jobs.test_answer import verdict
 from tests.jobs.test_clock_plot import DAY, offset
 from tests.jobs.test_report import fault, put
+from tests.notebooks.fleet_lake import GPU_JOB, reviewed
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -32,6 +33,28 @@ def small(lake) -> Path:
     unsure = verdict("84214", day=DAY, order_certain=False, origin=["hour_off/0000:3b:00"])
     put(lake, RESULTS, verdict("84213", day=DAY), unsure)
     return lake
+
+
+@pytest.fixture(scope="module")
+def fleet(spark, tmp_path_factory) -> str:
+    """The lake of a rehearsed fleet, with labels and a review."""
+    return reviewed(spark, tmp_path_factory.mktemp("fleet"))
+
+
+@pytest.fixture
+def shown(fleet, tmp_path, monkeypatch):
+    """What a notebook shows of the fleet, given more parameters."""
+    monkeypatch.setenv("FIRSTFAULT_LAKE", fleet)
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    for name in ("DAY", "MONTH", "JOB"):
+        monkeypatch.delenv(f"FIRSTFAULT_{name}", raising=False)
+
+    def run(name: str, **given: str) -> str:
+        for key, value in given.items():
+            monkeypatch.setenv(f"FIRSTFAULT_{key}", value)
+        return outputs(FOLDER / name)
+
+    return run
 
 
 def read(path: Path) -> nbformat.NotebookNode:
@@ -68,3 +91,38 @@ def test_clock_offsets_shows_the_clocks_of_the_newest_day(small, tmp_path, monke
     assert re.search(r"0 +hour_off +\* +3600\.000 +3600\.000 +0\.25", shown)
     assert re.search(r"1 +stepped +\* +0\.002 +40\.000 +0\.00\d* +1 +telemetry", shown)
     assert re.search(r"84214 +0 +gpu_hardware +0\.9 +0\.25 +hour_off", shown)
+
+
+def test_rule_quality_shows_what_to_decide_and_every_month(shown):
+    text = shown("rule_quality.ipynb")
+    assert "**2026-11**: 5 verdicts, 4 with a label" in text
+    assert text.count("<svg") == 5
+    assert {"2026-09", "2026-10", "2026-11"} <= set(re.findall(r">(\d{4}-\d\d)<", text))
+    assert re.search(r"84302 +0 +user_code +network_link", text)  # the operator says otherwise
+    assert re.search(rf"{GPU_JOB} +0 +gpu_hardware +0\.\d+ +\[gpu_hardware, network_link\]", text)
+
+
+def test_incident_walkthrough_goes_from_the_verdict_to_the_lines(shown):
+    text = shown("incident_walkthrough.ipynb", JOB=GPU_JOB)
+    assert re.search(r"gpu_hardware +gpu gpu-r01-n01/0000:19:00", text)
+    assert text.count("<svg") >= 2
+    assert "origin: where the fault began" in text
+    assert re.search(r"origin\s+gpu-r01-n01\s", text)
+    assert re.search(r"nodes/gpu-r01-n01/messages:1\s", text)  # the raw line of the origin
+    assert "GPU serial number is" in text  # and what stands around it
+    assert re.search(rf"{GPU_JOB} +0 +gpu_hardware +2 +2026-11-09", text)  # its neighbours, itself among them
+
+
+def test_incident_walkthrough_finds_an_incident_of_its_own(shown):
+    assert "job 84302 attempt 0 on main" in shown("incident_walkthrough.ipynb")
+
+
+def test_sql_cookbook_answers_every_question(shown):
+    text = shown("sql_cookbook.ipynb")
+    assert "**2026-11**: 5 failed attempts of 5 jobs" in text
+    assert re.search(r"0 +gpu-r01-n01 +1 +0\.\d +\[gpu_hardware\]", text)
+    assert re.search(r"84305 +0 +failed +0\.\d+ +\[kernel_log\]", text)
+    assert re.search(rf"{GPU_JOB} +0 +gpu_hardware +network_link", text)  # labels in conflict
+    assert "off by up to -5.9" in text
+    assert "Xid  79" in text
+    assert text.count("<svg") >= 6
