@@ -91,7 +91,7 @@ def fuse_day(rows: pa.Table) -> pa.Table:
         "source": pa.array(np.array([*names["source"], "*"], object)[made["source"]], pa.string()),
         **{key: _time(made[key]) for key in ("t_from", "t_to")},
         "day": pa.repeat(rows["day_start"][0].cast(pa.date32()), len(made["node"])),
-        **{key: pa.array(made[key], pa.string()) for key in ("method", "reference")},
+        **{key: pa.array(made[key].astype(object), pa.string()) for key in ("method", "reference")},
         "n": pa.array(made["n"].astype(np.int64)),
         **{k: pa.array(np.round(made[k], 6)) for k in ("offset_s", "error_s", "shared_error_s")},
         "drift_ppm": pa.array(np.round(made["drift_ppm"], 4)),
