@@ -30,7 +30,7 @@ from firstfault.transforms.events import EVENTS
 from firstfault.transforms.evidence import EVIDENCE, build_evidence
 from firstfault.transforms.inputs import INPUTS, LANDED
 from firstfault.transforms.keys import ATTEMPT_KEY
-from firstfault.transforms.label_verdicts import resolve
+from firstfault.transforms.label_verdicts import of_attempts, resolve
 from firstfault.transforms.labels import LABELS
 from firstfault.transforms.log_gaps import LOG_GAP
 from firstfault.transforms.placement import PLACEMENT, build_placement, fill_nodes
@@ -126,19 +126,9 @@ def _publish(night: Night, attempts: DataFrame, evidence: Evidence, coverage: Da
     written = _write(night, DIAGNOSES, judged.diagnoses, attempts, days)
     chain = build_evidence(evidence.scoped, judged.winners, judged.symptoms)
     _write(night, EVIDENCE, chain, attempts, days, {"scoped_events": evidence.scoped, "diagnoses": written})
-    results = build_results(written.drop("uid"), resolve(_labels(night.lake, attempts)))
+    results = build_results(written.drop("uid"), resolve(of_attempts(night.lake.read(LABELS), attempts)))
     _write(night, RESULTS, results, attempts, days, {"diagnoses": written})
     return written.count()
-
-
-def _labels(lake: Lake, attempts: DataFrame) -> DataFrame:
-    """The labels of these attempts; one that names no cluster carries that of its file and gets the attempt's."""
-    names = attempts.select(
-        F.explode(F.array_distinct(F.array("cluster", "source_cluster"))).alias("_named"),
-        *(F.col(k).alias(k) for k in ATTEMPT_KEY),
-    )
-    labels = lake.read(LABELS).withColumnRenamed("cluster", "_named")
-    return labels.join(names, ["_named", "job_id", "attempt"]).select(*LABELS.columns)
 
 
 def _write(

@@ -10,7 +10,7 @@ from pyspark.sql.types import ArrayType
 
 from firstfault.transforms.contract import View, column
 from firstfault.transforms.keys import ATTEMPT_KEY
-from firstfault.transforms.labels import OPERATOR, VOICE, WEAK
+from firstfault.transforms.labels import LABELS, OPERATOR, VOICE, WEAK
 from firstfault.transforms.types import BOOL, DOUBLE, INT, TEXT, TEXTS, TIME, struct_of
 
 STATEMENT = struct_of(category=TEXT, origin_scope=TEXT, origin=TEXTS, who=TEXT, source=TEXT, labelled_at=TIME)
@@ -113,3 +113,16 @@ def _hinted(weak: DataFrame) -> DataFrame:
     alone = F.size(F.filter("_all", lambda w: w == F.col("_most"))) == 1
     best = sums.where(alone).select(*_KEY, F.col("_first").alias("weak_category"), F.col("_most").alias("weak_weight"))
     return listed.join(best, _KEY, "left")
+
+
+def of_attempts(labels: DataFrame, attempts: DataFrame) -> DataFrame:
+    """The labels of these attempts, with their clusters; one that named none carries that of its file.
+
+    Args:
+        labels: The labels table.
+        attempts: With the attempt key and source_cluster.
+    """
+    clusters = F.array_distinct(F.array("cluster", F.coalesce("source_cluster", "cluster")))
+    names = attempts.select(F.explode(clusters).alias("_named"), *_KEY)
+    named = labels.withColumnRenamed("cluster", "_named")
+    return named.join(names, ["_named", "job_id", "attempt"]).select(*LABELS.columns)

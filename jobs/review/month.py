@@ -22,7 +22,7 @@ from firstfault.transforms.contract import Table
 from firstfault.transforms.diagnoses import DIAGNOSES, LIVE
 from firstfault.transforms.judged import EVERY, MONTH_FORM, hours_to_diagnosis, judged
 from firstfault.transforms.keys import ATTEMPT_KEY
-from firstfault.transforms.label_verdicts import resolve
+from firstfault.transforms.label_verdicts import of_attempts, resolve
 from firstfault.transforms.labels import LABELS
 from firstfault.transforms.review_drift import below_bar, fallen
 from firstfault.transforms.review_findings import REVIEW_FINDINGS
@@ -138,13 +138,7 @@ def compute(source: Source, figures: Figures, review: Review, knowledge: Knowled
 
 def _judged(source: Source) -> DataFrame:
     attempts = source.attempts.select(*ATTEMPT_KEY, "source_cluster", "end")
-    # A label that names no cluster carries that of its file, and counts for the attempt of that source.
-    names = attempts.select(
-        F.explode(F.array_distinct(F.array("cluster", F.coalesce("source_cluster", "cluster")))).alias("_named"),
-        *ATTEMPT_KEY,
-    )
-    labels = source.lake.read(LABELS).withColumnRenamed("cluster", "_named")
-    own = labels.join(names, ["_named", "job_id", "attempt"]).select(*LABELS.columns)
+    own = of_attempts(source.lake.read(LABELS), attempts)
     return judged(source.diagnoses, resolve(own), hours_to_diagnosis(attempts, source.lake.read(RUNS)))
 
 

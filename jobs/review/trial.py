@@ -19,9 +19,10 @@ from firstfault.jobs.review.replay import Court, court_of, replay, untried
 from firstfault.jobs.settings import Settings
 from firstfault.rules.engine.load import PROMOTION_FILE
 from firstfault.rules.engine.promotion import load_bar
+from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.contract import Table
 from firstfault.transforms.diagnoses import DIAGNOSES, LIVE
-from firstfault.transforms.label_verdicts import resolve
+from firstfault.transforms.label_verdicts import of_attempts, resolve
 from firstfault.transforms.labels import LABELS
 from firstfault.transforms.proportions import wilson
 from firstfault.transforms.verdict_changes import VERDICT_CHANGES, changes, compare, tally
@@ -94,7 +95,8 @@ def run_trial(
     say("replaying the candidate")
     shadow = materialised(replay(court, days))
     verdicts = _live(court, live, days, say)
-    labels = resolve(court.lake.read(LABELS))
+    attempts = court.lake.read(ATTEMPTS).where(day_list(days))
+    labels = resolve(of_attempts(court.lake.read(LABELS), attempts))
     compared = materialised(compare(verdicts, shadow, labels))
     lake = Lake(spark, str(settings.lake))
     _aside(lake, DIAGNOSES, shadow, days, (F.col("track") != LIVE) & (F.col("ruleset_version") == tried.version))

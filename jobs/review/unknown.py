@@ -14,7 +14,7 @@ from firstfault.jobs.review.month import Rows, Source, rows_of
 from firstfault.rules.engine.proposal import Proposal, Seen, propose
 from firstfault.transforms.diagnoses import LIVE, UNKNOWN
 from firstfault.transforms.keys import HOME_NODE
-from firstfault.transforms.label_verdicts import resolve
+from firstfault.transforms.label_verdicts import of_attempts, resolve
 from firstfault.transforms.labels import LABELS
 from firstfault.transforms.line_templates import Looking, chosen, clusters, lines_of, over_represented, with_template
 from firstfault.transforms.matching import match
@@ -98,7 +98,11 @@ def _categories(source: Source, groups: Rows) -> dict[str, str]:
     if not wanted:
         return {}
     named = F.format_string("%s/%s#%d", "cluster", "job_id", "attempt")
-    said = resolve(source.lake.read(LABELS)).where("category is not null").select(named.alias("a"), "category")
+    said = (
+        resolve(of_attempts(source.lake.read(LABELS), source.attempts))
+        .where("category is not null")
+        .select(named.alias("a"), "category")
+    )
     return {r["a"]: r["category"] for r in rows_of(said.where(F.col("a").isin(wanted)))}
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from firstfault.transforms.label_verdicts import resolve
+from firstfault.transforms.attempts import ATTEMPTS
+from firstfault.transforms.label_verdicts import of_attempts, resolve
 from firstfault.transforms.labels import LABELS
 from tests.frames import collected, frame, pick
 
@@ -99,3 +100,20 @@ def test_statements_are_sorted_and_the_newest_dates_the_verdict(found):
 def test_weak_labels_are_weighed_apart(found, job, category, weight, hints):
     [row] = [r for r in found if r["job_id"] == job]
     assert (row["weak_category"], row["weak_weight"], len(row["weak"])) == (category, weight, hints)
+
+
+def test_a_label_is_of_the_attempt_whose_cluster_or_whose_files_cluster_it_names(spark):
+    attempts = frame(spark, ATTEMPTS, [
+        {"cluster": "alpha", "source_cluster": "main", "job_id": "1", "attempt": 0},
+        {"cluster": "alpha", "source_cluster": "alpha", "job_id": "2", "attempt": 0},
+        {"cluster": "beta", "job_id": "3", "attempt": 0},
+    ])  # fmt: skip
+    labels = frame(spark, LABELS, [
+        said("1", "storage", cluster="main"), said("1", "walltime", "ann", cluster="alpha"),
+        said("2", "storage", cluster="alpha"), said("2", "walltime", cluster="main"),
+        said("3", "storage", cluster="beta"), said("4", "storage", cluster="alpha"),
+    ])  # fmt: skip
+    found = collected(of_attempts(labels, attempts))
+    assert sorted((r["cluster"], r["job_id"], r["category"]) for r in found) == [
+        ("alpha", "1", "storage"), ("alpha", "1", "walltime"), ("alpha", "2", "storage"), ("beta", "3", "storage"),
+    ]  # fmt: skip

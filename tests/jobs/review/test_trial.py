@@ -55,7 +55,8 @@ def past(spark, tmp_path_factory):
     sets.crown(sets.keep(broken), by="ann", why="to be broken")
     run_night(spark, settings)
     said = {
-        "cluster": "alpha", "job_id": "84213", "attempt": 0, "category": "gpu_hardware", "origin_scope": "gpu",
+        # The cluster of the files: the label names none itself.
+        "cluster": "main", "job_id": "84213", "attempt": 0, "category": "gpu_hardware", "origin_scope": "gpu",
         "origin": ["node-0421/0000:3b:00"], "kind": "operator", "source": "test", "who": "ann", "weight": 1.0,
         "labelled_at": "2026-11-21 10:00:00", "refutes": False, "withdrawn": False,
     }  # fmt: skip
