@@ -26,6 +26,8 @@ PLACEMENT = Table(
     partitions=("day",),
     keep_days=120,
 )
+MAX_TASKS = 100_000
+"""Longest range of task numbers that is expanded; a longer one is a corrupt line."""
 
 
 def build_placement(seen: DataFrame, own_events: DataFrame, attempts: DataFrame) -> DataFrame:
@@ -104,7 +106,7 @@ def _by_task(own_events: DataFrame) -> DataFrame:
     )
     numbers = F.flatten(
         F.transform(
-            F.filter(first_last, lambda ends: ends[0] <= ends[F.size(ends) - 1]),
+            F.filter(first_last, lambda ends: (ends[F.size(ends) - 1] - ends[0]).between(0, MAX_TASKS)),
             lambda ends: F.sequence(ends[0], ends[F.size(ends) - 1]),
         )
     )

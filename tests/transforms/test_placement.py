@@ -48,6 +48,7 @@ def test_ranks_come_from_paths_and_initialisation_lines_know_better(spark):
         task("3", "0-1,3", node="n1"),
         task("3", "4", node="n2"),
         task("3", "6-5,x", node="n2"),
+        task("3", "0-2147483647", node="n2"),  # a corrupt line
         task("4", "0", node="n1"),
         task("4", "1", node="n2"),
         task("4", "2", node="n1", by=None),
