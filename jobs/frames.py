@@ -26,12 +26,11 @@ def few_rows(rows: DataFrame) -> pa.Table | None:
 
 
 def materialised(rows: DataFrame) -> DataFrame:
-    """The rows, computed once and cut off from the plan that made them; few rows become a local relation."""
-    held = rows.persist()
-    try:
-        few = few_rows(held)
-        if few is not None:
-            return held.sparkSession.createDataFrame(few, held.schema)
-        return held.localCheckpoint()
-    finally:
-        held.unpersist()
+    """The rows, computed once and cut off from the plan that made them; few rows become a local relation.
+
+    Marked first and read at once, so that one job computes the rows, keeps them as they are and counts them: a
+    columnar cache on the way took as long as the work itself.
+    """
+    held = rows.localCheckpoint(eager=False)
+    few = few_rows(held)
+    return held if few is None else held.sparkSession.createDataFrame(few, held.schema)
