@@ -6,7 +6,6 @@ from pyspark.sql import functions as F
 from firstfault.transforms.event_windows import EVERYWHERE
 from firstfault.transforms.nodes_apart import HUB, ODD
 from firstfault.transforms.reporters import standing_apart
-from firstfault.transforms.suppression import taken_back
 
 FIRST_COLUMNS = (
     "event_id", "event_type", "t", "t_low", "t_high", "clock_error_s", "clock", "clock_shared_s", "clock_reference",
@@ -19,22 +18,30 @@ OWN_RISE = ("device", "node", "port")
 """Blames of one place, which a counter that rises everywhere accuses no more than any other."""
 
 
-def find_anchors(tagged: DataFrame, specs: DataFrame, suppressions: DataFrame) -> DataFrame:
-    """One row per (uid, spec_id, entity): the earliest event, how many records there were, on which nodes and ranks.
+def starts_of(tagged: DataFrame, specs: DataFrame) -> DataFrame:
+    """One row per event and anchor specification that starts from it, with `entity`: what it is grouped by.
 
-    A counter that rose on the other nodes as well starts no rule that blames one place, and an event that a later one
-    takes back starts none that says so. `apart` names who stands apart in time, where the blame asks.
+    A counter that rose on the other nodes as well starts no rule that blames one place.
 
     Args:
         tagged: Scoped events with `uid`, places and `selector_id`.
         specs: Rows of `rule_tables.SPECS`.
-        suppressions: Rows of `rule_tables.SUPPRESSIONS`.
     """
     every = tagged.join(F.broadcast(specs), "selector_id").withColumn("entity", _entity())
-    said = every.where("entity is not null").where(_accuses())
-    starts = said.join(taken_back(said, tagged, suppressions), ["uid", "spec_id", "event_id"], "left_anti")
-    grouped = _grouped(starts)
-    return grouped.join(standing_apart(starts), ["uid", "spec_id", "entity"], "left")
+    return every.where("entity is not null").where(_accuses())
+
+
+def find_anchors(starts: DataFrame, taken: DataFrame) -> DataFrame:
+    """One row per (uid, spec_id, entity): the earliest event, how many records there were, on which nodes and ranks.
+
+    `apart` names who stands apart in time, where the blame asks.
+
+    Args:
+        starts: Result of `starts_of`.
+        taken: Result of `suppression.taken_back`: events that start nothing after all.
+    """
+    left = starts.join(taken, ["uid", "spec_id", "event_id"], "left_anti")
+    return _grouped(left).join(standing_apart(left), ["uid", "spec_id", "entity"], "left")
 
 
 def _grouped(starts: DataFrame) -> DataFrame:

@@ -1,7 +1,7 @@
 """attribution: scoped events in, candidates out; the one join plan over all rules and all attempts.
 
-scoped events -> tagged with selectors -> anchors (where rules start)
--> folds   (what may stand around them)
+scoped events -> placed -> tagged with the selectors that rules start from -> anchors
+anchors -> needs (what they ask for) -> events tagged with those selectors only -> folds (what may stand around)
 anchors x folds -> clauses judged -> candidates -> coverage of symptoms -> competition
 """
 
@@ -11,16 +11,18 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from firstfault.transforms.anchors import find_anchors
+from firstfault.transforms.anchors import find_anchors, starts_of
 from firstfault.transforms.candidates import evaluate
 from firstfault.transforms.columns import Cut
 from firstfault.transforms.composites import judge_composites
 from firstfault.transforms.filesystems import names_known
 from firstfault.transforms.keys import ATTEMPT_KEY, id_column
+from firstfault.transforms.needs import needs
 from firstfault.transforms.origins import with_origin
-from firstfault.transforms.probes import BEYOND_ATTEMPT, fold, probe
+from firstfault.transforms.probes import fold, probe
 from firstfault.transforms.selection import tag, with_places
 from firstfault.transforms.step_times import STEP
+from firstfault.transforms.suppression import cancels, taken_back
 
 _AROUND = ("home", "start", "window_from", "window_to", "source_cluster", "workload_key", "user")
 _FOR_READERS = (
@@ -70,15 +72,12 @@ def find_candidates(evidence: Evidence, rules: RuleTables, cut: Cut = lambda df:
         rules: The compiled rule set.
         cut: Materialises a frame that is used twice, so that its plan is neither analysed nor run twice.
     """
-    attempts = evidence.attempts
-    owned = evidence.scoped.join(F.broadcast(attempts.select("uid", "source_cluster", "workload_key", "user")), "uid")
-    scoped = with_places(owned.drop(*_FOR_READERS), evidence.topology)
-    tagged = cut(tag(scoped, rules["selectors"]))
-    started = find_anchors(tagged, rules["specs"], rules["suppressions"])
-    located = with_origin(started, attempts, evidence.placement, evidence.topology, names_known(tagged))
-    around = attempts.select("uid", *ATTEMPT_KEY, "day", *_AROUND).join(_first_steps(tagged), "uid", "left")
-    anchors = cut(located.join(around, "uid"))
-    folds = fold(tagged, rules["probes"], beyond=False).unionByName(_folds_beyond(evidence, rules, cut))
+    placed = cut(_placed(evidence, rules["selectors"]))
+    anchors = cut(_anchors(evidence, placed, rules, cut))
+    within = cut(needs(anchors, rules["spec_probes"], rules["probes"], beyond=False))
+    folds = fold(tag(placed, rules["selectors"], within), beyond=False).unionByName(
+        _folds_beyond(evidence, anchors, rules, cut)
+    )
     single = cut(probe(anchors, rules["spec_probes"], rules["probes"], folds))
     together = judge_composites(anchors, rules["spec_probes"], rules["composites"], single)
     found = single.drop("intervals").unionByName(together)
@@ -93,20 +92,40 @@ def find_candidates(evidence: Evidence, rules: RuleTables, cut: Cut = lambda df:
     )
 
 
-def _first_steps(tagged: DataFrame) -> DataFrame:
+def _placed(evidence: Evidence, selectors: DataFrame) -> DataFrame:
+    """The scoped events of types that some selector asks for, with places, workload and user; one row per event."""
+    attempts = evidence.attempts.select("uid", "source_cluster", "workload_key", "user")
+    asked = evidence.scoped.join(F.broadcast(selectors.select("event_type").distinct()), "event_type", "left_semi")
+    return with_places(asked.join(F.broadcast(attempts), "uid").drop(*_FOR_READERS), evidence.topology)
+
+
+def _anchors(evidence: Evidence, placed: DataFrame, rules: RuleTables, cut: Cut) -> DataFrame:
+    """One row per (attempt, anchor specification, entity) with its origin and what else is known of the attempt."""
+    used = F.broadcast(rules["specs"].select("selector_id").distinct())
+    starts = cut(starts_of(tag(placed, rules["selectors"].join(used, "selector_id")), rules["specs"]))
+    ends = tag(placed, rules["selectors"], cut(cancels(starts, rules["suppressions"])))
+    taken = cut(taken_back(starts, ends, rules["suppressions"]))
+    located = with_origin(
+        find_anchors(starts, taken), evidence.attempts, evidence.placement, evidence.topology, names_known(placed)
+    )
+    attempts = evidence.attempts.select("uid", *ATTEMPT_KEY, "day", *_AROUND)
+    return located.join(attempts.join(_first_steps(placed), "uid", "left"), "uid")
+
+
+def _first_steps(placed: DataFrame) -> DataFrame:
     """One row (uid, first_step) per attempt that reported a step: when it first made progress.
 
-    Every rule set tags all step reports, so the scoped events need not be read again for them.
+    Every rule set asks for step reports, so the scoped events need not be read again for them.
     """
-    return tagged.where(F.col("event_type") == STEP).groupBy("uid").agg(F.min("t").alias("first_step"))
+    return placed.where(F.col("event_type") == STEP).groupBy("uid").agg(F.min("t").alias("first_step"))
 
 
-def _folds_beyond(evidence: Evidence, rules: RuleTables, cut: Cut) -> DataFrame:
-    wanted = rules["probes"].where(F.col("kind").isin(*BEYOND_ATTEMPT)).select("selector_id").distinct()
-    selectors = rules["selectors"].join(F.broadcast(wanted), "selector_id")
-    tagged = cut(tag(with_places(evidence.beyond.drop(*_FOR_READERS), evidence.topology), selectors))
+def _folds_beyond(evidence: Evidence, anchors: DataFrame, rules: RuleTables, cut: Cut) -> DataFrame:
+    asked = cut(needs(anchors, rules["spec_probes"], rules["probes"], beyond=True))
+    placed = with_places(evidence.beyond.drop(*_FOR_READERS), evidence.topology)
+    tagged = cut(tag(placed, rules["selectors"], asked))
     ran = _with_jobs(tagged, rules["probes"], evidence.occupancy)
-    return fold(ran.withColumn("uid", F.lit(None).cast("string")), rules["probes"], beyond=True)
+    return fold(ran.withColumn("uid", F.lit(None).cast("string")), beyond=True)
 
 
 def _with_jobs(tagged: DataFrame, probes: DataFrame, occupancy: DataFrame) -> DataFrame:

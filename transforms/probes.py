@@ -7,41 +7,33 @@ filtered by interval; there is no OR and no inequality-only join.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from firstfault.transforms.columns import seconds
+from firstfault.transforms.needs import BEYOND_ATTEMPT, WIDE, slot_of_event, slots_around
 from firstfault.transforms.selection import relation_keys
 
 EVERYWHERE = "*"
 """Scope key of relations that look beyond the attempt."""
 ONE_NODE = ("node", "device", "origin_node")
 """Relations whose events may share the anchor's clock."""
-BEYOND_ATTEMPT = ("cluster", "other_jobs_node", "other_jobs_device", "workload", "user")
-WIDE = -1
-"""Bucket of events whose interval is wider than a bucket: they are looked at one by one, for every window."""
 KEPT_EVENTS = 5
 KEPT_INTERVALS = 64
 """Earliest folded times of a clause that a sequence looks at."""
-MAX_SLOTS = 5000
-"""Bound of the buckets that one anchor may touch, whatever its interval."""
 
 
-def fold(tagged: DataFrame, probes: DataFrame, *, beyond: bool) -> DataFrame:
+def fold(around: DataFrame, *, beyond: bool) -> DataFrame:
     """One row per (scope, selector, kind, key, bucket): how many records, on which nodes, between which times.
 
     Args:
-        tagged: Tagged events with places; scoped ones with `uid`, or (beyond) those of the whole lake with `home`.
-        probes: Rows of `rule_tables.PROBES`.
+        around: Tagged events with places and `asks` of `needs`; scoped ones with `uid`, or (beyond) those of the whole
+            lake with `home` and `ran`.
         beyond: Whether these events serve the relations that look beyond the attempt.
     """
-    is_beyond = F.col("kind").isin(*BEYOND_ATTEMPT)
-    wanted = probes.where(is_beyond if beyond else ~is_beyond)
-    kinds = F.broadcast(wanted.select("selector_id", "kind", "kind_arg", "bucket_s", "distinct_by").distinct())
-    keyed = tagged.join(kinds, "selector_id").withColumn(
-        "key", F.explode(relation_keys(F.col("kind"), F.col("kind_arg")))
-    )
-    wide = F.col("t_high").cast("double") - F.col("t_low").cast("double") > F.col("bucket_s")
-    slot = F.when(wide, WIDE).otherwise(F.floor(F.col("t").cast("double") / F.col("bucket_s"))).cast("bigint")
+    asked = around.withColumn("_ask", F.explode("asks")).drop("asks").select("*", "_ask.*").drop("_ask")
+    near = asked.withColumn("bucket", slot_of_event()).where(_is_near())
+    keyed = near.withColumn("key", F.explode(relation_keys(F.col("kind"), F.col("kind_arg"))))
     by_node = F.when(F.col("kind") == "job_other_nodes", F.coalesce("node", F.lit("")))
     error, shared = F.col("clock_error_s"), F.col("clock_shared_s")
-    low, high = F.col("t_low").cast("double"), F.col("t_high").cast("double")
+    low, high = seconds("t_low"), seconds("t_high")
     grouped = keyed.groupBy(
         (F.lit(EVERYWHERE) if beyond else F.col("uid")).alias("scope_key"),
         "selector_id",
@@ -50,8 +42,8 @@ def fold(tagged: DataFrame, probes: DataFrame, *, beyond: bool) -> DataFrame:
         "key",
         "bucket_s",
         "distinct_by",
-        slot.alias("bucket"),
-        F.when(wide, F.col("event_id")).alias("_alone"),
+        "bucket",
+        F.when(F.col("bucket") == WIDE, F.col("event_id")).alias("_alone"),
         by_node.alias("fold_node"),
         F.when(F.col("kind").isin(*ONE_NODE), F.col("clock")).alias("clock"),
         F.col("clock_reference").alias("reference"),
@@ -68,6 +60,11 @@ def fold(tagged: DataFrame, probes: DataFrame, *, beyond: bool) -> DataFrame:
         F.max(high - shared).alias("like_high"),
         F.slice(F.sort_array(F.collect_set(F.struct("t", "event_id"))), 1, KEPT_EVENTS).alias("events"),
     ).drop("_alone")
+
+
+def _is_near() -> Column:
+    """The event may lie in a window of some anchor."""
+    return (F.col("bucket") == WIDE) | F.col("bucket").between(F.col("first"), F.col("last"))
 
 
 def _counted(*, beyond: bool) -> Column:
@@ -139,11 +136,7 @@ def _anchor_keys() -> Column:
 
 def _slots() -> Column:
     """Buckets that the window of an anchor touches, and the one of wide events."""
-    low = F.col("t_low").cast("double") + F.col("lo_s")
-    high = F.col("t_high").cast("double") + F.col("hi_s")
-    first = F.floor(low / F.col("bucket_s")).cast("bigint") - 1
-    last = F.floor(high / F.col("bucket_s")).cast("bigint") + 1
-    return F.array_union(F.sequence(first, F.least(last, first + MAX_SLOTS)), F.array(F.lit(WIDE).cast("bigint")))
+    return F.array_union(F.sequence(*slots_around()), F.array(F.lit(WIDE).cast("bigint")))
 
 
 def _holds() -> tuple[Column, Column]:

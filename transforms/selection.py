@@ -48,7 +48,7 @@ def with_places(events: DataFrame, topology: DataFrame) -> DataFrame:
     ).drop("_node_ports", "_node_switches", "_leaf")
 
 
-def tag(events: DataFrame, selectors: DataFrame) -> DataFrame:
+def tag(events: DataFrame, selectors: DataFrame, needed: DataFrame | None = None) -> DataFrame:
     """One row per event and selector that it satisfies.
 
     What selectors ask to be equal is found by a join, so that a selector costs only where it may hold: ten times the
@@ -57,13 +57,16 @@ def tag(events: DataFrame, selectors: DataFrame) -> DataFrame:
     Args:
         events: Events with `with_places` columns.
         selectors: Rows of `rule_tables.SELECTORS`.
+        needed: Result of `needs.needs`: only these selectors are looked for, and only in the attempts that ask.
     """
     keyed = _keyed(selectors)
-    asked = keyed.groupBy("event_type").agg(F.explode(F.collect_set("_key.fields")).alias("_fields"))
-    offered = events.join(F.broadcast(asked), "event_type").withColumn("_key", _key())
-    wanted = keyed.select("selector_id", "event_type", "_key.rest", F.explode("_key.keys").alias("_key"))
-    paired = offered.join(F.broadcast(wanted), ["event_type", "_key"])
-    return paired.where((F.size("rest") == 0) | F.forall("rest", _holds)).drop("rest", "_fields", "_key")
+    asking = keyed if needed is None else keyed.join(needed, "selector_id")
+    of_type = ("uid", "event_type") if "uid" in asking.columns else ("event_type",)
+    asked = asking.groupBy(*of_type).agg(F.explode(F.collect_set("_key.fields")).alias("_fields"))
+    offered = events.join(F.broadcast(asked), [*of_type]).withColumn("_key", _key())
+    wanted = asking.select("*", F.col("_key.rest").alias("_rest"), F.explode("_key.keys").alias("_one")).drop("_key")
+    paired = offered.join(F.broadcast(wanted.withColumnRenamed("_one", "_key")), [*of_type, "_key"])
+    return paired.where((F.size("_rest") == 0) | F.forall("_rest", _holds)).drop("_rest", "_fields", "_key")
 
 
 def _keyed(selectors: DataFrame) -> DataFrame:
@@ -73,7 +76,15 @@ def _keyed(selectors: DataFrame) -> DataFrame:
         F.array(F.lit("")).alias("keys"),
         F.slice("predicates", 1, 0).alias("rest"),
     )
-    return selectors.select("selector_id", "event_type", F.aggregate("predicates", none, _one_test_more).alias("_key"))
+    tests = F.transform("predicates", lambda test: test.withField("texts", _spelled_texts(test)))
+    spelled = selectors.select("selector_id", "event_type", tests.alias("predicates"))
+    return spelled.select("selector_id", "event_type", F.aggregate("predicates", none, _one_test_more).alias("_key"))
+
+
+def _spelled_texts(test: Column) -> Column:
+    """The texts of a test for equality, each number in its one spelling."""
+    by_equality = test["op"].isin("eq", "one_of", "ne", "none_of")
+    return F.when(by_equality, F.transform(test["texts"], _spelled)).otherwise(test["texts"])
 
 
 def _one_test_more(key: Column, test: Column) -> Column:
@@ -99,8 +110,13 @@ def _key() -> Column:
 
 
 def _part(field: Column, text: Column) -> Column:
-    """One field of a key; numbers that are equal have one spelling."""
-    return F.concat(field, F.lit("\x1e"), F.coalesce(_number(text).cast("string"), text), F.lit("\x1f"))
+    """One field of a key."""
+    return F.concat(field, F.lit("\x1e"), _spelled(text), F.lit("\x1f"))
+
+
+def _spelled(text: Column) -> Column:
+    """The text; numbers that are equal have one spelling."""
+    return F.coalesce(_number(text).cast("string"), text)
 
 
 def _number(text: Column) -> Column:
@@ -113,27 +129,23 @@ def _value(field: Column) -> Column:
     return F.coalesce(F.col("attrs")[field], *(F.when(field == c, F.col(c).cast("string")) for c in _COLUMN_FIELDS))
 
 
-def _holds(predicate: Column) -> Column:
+def _holds(test: Column) -> Column:
     """Whether one test holds for the event of the row.
 
     A missing attribute satisfies only `ne`, `none_of` and `exists: false`.
     """
-    name, texts, number = predicate["field"], predicate["texts"], predicate["number"]
-    value = _value(name)
-    as_number = _number(value)
-    text = F.try_element_at(texts, F.lit(1))
-
-    def equal(wanted: Column) -> Column:
-        return F.coalesce((value == wanted) | (as_number == _number(wanted)), F.lit(False))
-
+    texts, number = test["texts"], test["number"]
+    value = _value(test["field"])
+    text = F.get(texts, F.lit(0))
+    equal = F.coalesce(F.array_contains(texts, _spelled(value)), F.lit(False))
     outcome = (
-        F.when(predicate["op"].isin("eq", "one_of"), F.exists(texts, equal))
-        .when(predicate["op"] == "gte", as_number >= number)
-        .when(predicate["op"] == "lte", as_number <= number)
-        .when(predicate["op"] == "prefix", value.startswith(text))
-        .when(predicate["op"] == "contains", value.contains(text))
-        .when(predicate["op"].isin("ne", "none_of"), ~F.exists(texts, equal))
-        .when(predicate["op"] == "exists", (value.isNotNull()) == (text == "true"))
+        F.when(test["op"].isin("eq", "one_of"), equal)
+        .when(test["op"] == "gte", _number(value) >= number)
+        .when(test["op"] == "lte", _number(value) <= number)
+        .when(test["op"] == "prefix", value.startswith(text))
+        .when(test["op"] == "contains", value.contains(text))
+        .when(test["op"].isin("ne", "none_of"), ~equal)
+        .when(test["op"] == "exists", (value.isNotNull()) == (text == "true"))
     )
     return F.coalesce(outcome, F.lit(False))
 
@@ -160,7 +172,8 @@ def relation_keys(kind: Column, kind_arg: Column) -> Column:
 
 
 def _one(key: Column) -> Column:
-    return F.filter(F.array(key), lambda k: k.isNotNull())
+    """The key alone, or nothing; without a lambda, which Spark would not compile."""
+    return F.when(key.isNotNull(), F.array(key)).otherwise(F.array().cast("array<string>"))
 
 
 def _here(key: Column) -> Column:

@@ -7,19 +7,30 @@ from firstfault.transforms.columns import seconds
 from firstfault.transforms.selection import relation_keys
 
 
-def taken_back(starts: DataFrame, tagged: DataFrame, suppressions: DataFrame) -> DataFrame:
+def cancels(starts: DataFrame, suppressions: DataFrame) -> DataFrame:
+    """One row (uid, selector_id): what would take back an anchor event of the attempt.
+
+    Args:
+        starts: Result of `anchors.starts_of`.
+        suppressions: Rows of `rule_tables.SUPPRESSIONS`.
+    """
+    begun = starts.select("uid", "spec_id").distinct()
+    return begun.join(F.broadcast(suppressions), "spec_id").select("uid", "selector_id").distinct()
+
+
+def taken_back(starts: DataFrame, ends: DataFrame, suppressions: DataFrame) -> DataFrame:
     """One row (uid, spec_id, event_id) per anchor event that a later event takes back for certain.
 
     A burst counts from its last record: what it says may only be taken back after it has been said.
 
     Args:
-        starts: Tagged events with `spec_id`.
-        tagged: Tagged events.
+        starts: Result of `anchors.starts_of`.
+        ends: Events tagged with `cancels`.
         suppressions: Rows of `rule_tables.SUPPRESSIONS`.
     """
     rules = F.broadcast(suppressions.withColumnRenamed("selector_id", "_cancels"))
     begun = _keyed(starts.join(rules, "spec_id"), is_end=False)
-    ended = _keyed(tagged.join(rules, F.col("selector_id") == F.col("_cancels")), is_end=True)
+    ended = _keyed(ends.join(rules, F.col("selector_id") == F.col("_cancels")), is_end=True)
     group = Window.partitionBy("uid", "spec_id", "suppression_no", "key")
     # Backwards, since a frame that ends at the end of its group is computed anew for each of its rows.
     later = group.orderBy(F.desc("at"), F.desc("is_end")).rowsBetween(Window.unboundedPreceding, -1)

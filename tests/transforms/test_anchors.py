@@ -3,13 +3,14 @@
 import pytest
 from pyspark.sql import functions as F
 
-from firstfault.transforms.anchors import find_anchors
+from firstfault.transforms.anchors import find_anchors, starts_of
 from firstfault.transforms.attempts import ATTEMPTS
 from firstfault.transforms.filesystems import names_known
 from firstfault.transforms.origins import with_origin
 from firstfault.transforms.placement import PLACEMENT
 from firstfault.transforms.rule_tables import SPECS, SUPPRESSIONS
 from firstfault.transforms.selection import with_places
+from firstfault.transforms.suppression import taken_back
 from firstfault.transforms.topology import TOPOLOGY
 from tests.frames import collected, frame, pick, scoped
 
@@ -132,7 +133,8 @@ def found(spark):
     tagged = with_places(scoped(spark, events), topology)
     chosen = F.create_map(*(F.lit(x) for s, n in NUMBER.items() for x in (s, n)))
     tagged = tagged.withColumn("selector_id", chosen[F.element_at(F.split("uid", ": "), -1)])
-    anchors = find_anchors(tagged, frame(spark, SPECS, specs), frame(spark, SUPPRESSIONS, []))
+    starts = starts_of(tagged, frame(spark, SPECS, specs))
+    anchors = find_anchors(starts, taken_back(starts, tagged, frame(spark, SUPPRESSIONS, [])))
     by_job = lambda df: df.withColumn("uid", F.col("job_id"))  # noqa: E731
     located = with_origin(
         anchors, by_job(frame(spark, ATTEMPTS, attempts)), by_job(frame(spark, PLACEMENT, placement)), topology,

@@ -4,6 +4,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from firstfault.transforms.anchors import FIRST_COLUMNS
+from firstfault.transforms.needs import needs
 from firstfault.transforms.probes import fold, probe
 from firstfault.transforms.rule_tables import PROBES, SPEC_PROBES
 from firstfault.transforms.selection import with_places
@@ -101,7 +102,9 @@ def run(spark, cases, *, beyond):
     probes = frame(spark, PROBES, probes_of(cases))
     spec_probes = frame(spark, SPEC_PROBES, [{"spec_id": n, "probe_id": n} for n in range(len(names))])
     tagged = placed.withColumn("uid", F.lit(None).cast("string")).withColumn("ran", F.col("home")) if beyond else placed
-    found = collected(probe(starts, spec_probes, probes, fold(tagged, probes, beyond=beyond)))
+    asked = needs(starts, spec_probes, probes, beyond=beyond)
+    around = tagged.join(asked, "selector_id" if beyond else ["uid", "selector_id"])
+    found = collected(probe(starts, spec_probes, probes, fold(around, beyond=beyond)))
     made = {r["uid"]: (r["possible"], r["certain"], sorted(r["names"])) for r in found}
     return {name: made.get(name) for name in names}, {r["uid"]: r["events"] for r in found} | {
         ("intervals", r["uid"]): r["intervals"] for r in found

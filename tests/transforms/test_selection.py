@@ -101,6 +101,19 @@ def test_all_predicates_must_hold_and_columns_stand_in_for_attributes(spark):
     ]  # fmt: skip
 
 
+def test_only_the_attempts_that_ask_are_looked_at_and_what_they_ask_comes_along(spark):
+    uids = ("asks for both", "asks for one", "asks for none")
+    events = [{"uid": uid, "t": "03:00:00", "event_type": "gpu.xid", "attrs": {"code": "79"}} for uid in uids]
+    selectors = frame(spark, SELECTORS, [selector(0, "gpu.xid", ("code", "eq", ["79"], None)), selector(1, "gpu.xid")])
+    asked = [("asks for both", 0, "a"), ("asks for both", 1, "b"), ("asks for one", 1, "c")]
+    of_attempts = spark.createDataFrame(asked, "uid string, selector_id int, asks string")
+    found = collected(tag(scoped(spark, events), selectors, of_attempts))
+    assert sorted((r["uid"], r["selector_id"], r["asks"]) for r in found) == asked
+    of_all = of_attempts.where("asks = 'a'").drop("uid")
+    found = collected(tag(scoped(spark, events), selectors, of_all))
+    assert sorted((r["uid"], r["selector_id"], r["asks"]) for r in found) == [(uid, 0, "a") for uid in sorted(uids)]
+
+
 LINKS = [
     {"cluster": "c", "node": "n1", "hca": "mlx5_0", "hca_port": "n1/mlx5_0/1", "leaf_port": "sw1:1", "switch": "sw1",
      "rack": "r1", "power_domain": "p1"},
