@@ -24,7 +24,9 @@ def spark() -> Iterator[SparkSession]:
         # Else every call on a column tells the JVM its line in Python, and takes four times as long.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
-    settings = Settings(master="local[2]", shuffle_partitions=2, driver_memory_mb=2048, spark_conf=quick)
+    settings = Settings(
+        master="local[2]", shuffle_partitions=2, driver_memory_mb=2048, fast_start=True, spark_conf=quick
+    )
     session = spark_session(settings)
     yield session
     session.stop()

@@ -30,19 +30,19 @@ def test_conf_of_a_local_session(tmp_path: Path) -> None:
     assert conf["spark.sql.shuffle.partitions"] == "3"
     assert conf["spark.sql.session.timeZone"] == "UTC"
     assert conf["spark.databricks.delta.properties.defaults.enableDeletionVectors"] == "false"
-    assert "-XX:+UseSerialGC" in conf["spark.driver.extraJavaOptions"]
+    assert "TieredStopAtLevel" not in conf["spark.driver.extraJavaOptions"]
 
 
 def test_conf_of_a_cluster_session_ships_the_jars(tmp_path: Path) -> None:
     conf = session_conf(Settings(master="spark://head:7077"), JARS, tmp_path)
     assert conf["spark.jars"] == "/jars/a.jar,/jars/b.jar"
     assert "spark.driver.host" not in conf
-    assert "-XX:+UseSerialGC" not in conf["spark.driver.extraJavaOptions"]
 
 
-def test_slow_start_keeps_the_full_compiler(tmp_path: Path) -> None:
-    conf = session_conf(Settings(master="local[2]", fast_start=False), JARS, tmp_path)
-    assert "TieredStopAtLevel" not in conf["spark.driver.extraJavaOptions"]
+@pytest.mark.parametrize(("master", "light"), [("local[2]", True), ("spark://head:7077", False)])
+def test_a_fast_start_is_for_sessions_on_this_machine(tmp_path: Path, master: str, light: bool) -> None:
+    conf = session_conf(Settings(master=master, fast_start=True), JARS, tmp_path)
+    assert ("TieredStopAtLevel" in conf["spark.driver.extraJavaOptions"]) == light
 
 
 def test_site_settings_have_the_last_word(tmp_path: Path) -> None:
