@@ -67,7 +67,7 @@ def rule_failures(spark: SparkSession, knowledge: Knowledge, rules: Sequence[Rul
     """
     rows = inline_attempts(rules, knowledge.vocabulary, knowledge.catalogues.code_rows())
     frames = knowledge_frames(spark, knowledge)
-    found = find_candidates(inline_evidence(spark, rows), frames.rules, cut=materialised)
+    found = find_candidates(inline_evidence(spark, rows), frames.rules, knowledge.scoring.doubts, materialised)
     said = found.select("job_id", "rule_id", "origin").collect()
     origins: dict[tuple[str, str], list[list[str]]] = {}
     for row in said:

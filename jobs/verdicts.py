@@ -98,7 +98,7 @@ def judge(night: Judging, attempts: DataFrame, evidence: Evidence, coverage: Dat
     # Each step is materialised: the plan of all would be analysed again for every table that is written.
     explains = night.frames.rules["explains"]
     symptoms = materialised(first_symptoms(evidence.scoped))
-    candidates = materialised(find_candidates(evidence, night.frames.rules, cut=materialised))
+    candidates = materialised(find_candidates(evidence, night.frames.rules, scoring.doubts, materialised))
     standing = standing_of(night, candidates, attempts, need, days)
     ranked = compete(with_coverage(standing, symptoms, explains), explains, scoring, materialised)
     ranked = materialised(ranked.withColumn("ruleset_version", F.lit(night.knowledge.version)))

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from firstfault.transforms.anchors import find_anchors, starts_of
-from firstfault.transforms.candidates import evaluate
+from firstfault.transforms.candidates import Doubts, evaluate
 from firstfault.transforms.columns import Cut
 from firstfault.transforms.composites import judge_composites
 from firstfault.transforms.filesystems import names_known
@@ -64,12 +64,13 @@ def with_uid(df: DataFrame) -> DataFrame:
     return df.withColumn("uid", id_column(*(F.col(k) for k in ATTEMPT_KEY)))
 
 
-def find_candidates(evidence: Evidence, rules: RuleTables, cut: Cut = lambda df: df) -> DataFrame:
+def find_candidates(evidence: Evidence, rules: RuleTables, doubts: Doubts, cut: Cut = lambda df: df) -> DataFrame:
     """One row per (attempt, rule, origin) that holds, with uid and cid, before the competition.
 
     Args:
         evidence: What attribution rests on.
         rules: The compiled rule set.
+        doubts: What speaks against a candidate by itself.
         cut: Materialises a frame that is used twice, so that its plan is neither analysed nor run twice.
     """
     placed = cut(_placed(evidence, rules["selectors"]))
@@ -81,7 +82,7 @@ def find_candidates(evidence: Evidence, rules: RuleTables, cut: Cut = lambda df:
     single = cut(probe(anchors, rules["spec_probes"], rules["probes"], folds))
     together = judge_composites(anchors, rules["spec_probes"], rules["composites"], single)
     found = single.drop("intervals").unionByName(together)
-    candidates = evaluate(anchors, rules["rules"], rules["clauses"], found, evidence.covered)
+    candidates = evaluate(anchors, rules["rules"], rules["clauses"], found, evidence.covered, doubts)
     cid = id_column(F.col("uid"), F.col("rule_id"), F.array_join("origin", "\x1f"))
     best = candidates.withColumn("cid", cid)
     # Two anchors of one rule that resolve to one origin (a device and its node) are one candidate: the earlier one.

@@ -1,5 +1,7 @@
 """candidates: every rule that can explain an attempt, with its points, before they compete."""
 
+from dataclasses import dataclass
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -62,17 +64,25 @@ CANDIDATES = Table(
     keep_days=120,
 )
 
-DOUBTED_CAP = 0.65
-"""Highest confidence of a rule whose doubt holds, or that starts from what was over before the attempt began: not sure
-enough to act on, sure enough to be told."""
-OVERCOME_PENALTY = 3.0
-"""What was over before the attempt started, and did not keep it from making steps, is hardly what ended it."""
-TEARDOWN_PENALTY = 3.0
-"""A teardown event may anchor a rule, but any other explanation should win."""
+
+@dataclass(frozen=True)
+class Doubts:
+    """What speaks against a candidate by itself (rules/scoring.yaml).
+
+    Attributes:
+        doubted_cap: Highest confidence of a rule whose doubt holds, or that starts from what was over before the
+            attempt began.
+        overcome_penalty: Points off for what was over before the start and did not keep the attempt from making steps.
+        teardown_penalty: Points off for a rule that starts from a teardown event: any other explanation should win.
+    """
+
+    doubted_cap: float = 1.0
+    overcome_penalty: float = 0.0
+    teardown_penalty: float = 0.0
 
 
 def evaluate(
-    anchors: DataFrame, rules: DataFrame, clauses: DataFrame, found: DataFrame, covered: DataFrame
+    anchors: DataFrame, rules: DataFrame, clauses: DataFrame, found: DataFrame, covered: DataFrame, doubts: Doubts
 ) -> DataFrame:
     """One row per (attempt, rule, origin) whose required clauses hold and that nothing excludes.
 
@@ -82,6 +92,7 @@ def evaluate(
         clauses: Rows of `rule_tables.CLAUSES`.
         found: Result of `probes.probe`.
         covered: uid, kinds (array of sources delivered throughout).
+        doubts: Parameters.
     """
     started = anchors.join(F.broadcast(rules), "spec_id").where(
         (F.col("n") >= F.col("min_count"))
@@ -102,7 +113,7 @@ def evaluate(
         F.sort_array(F.collect_set("lacks")).alias("missing"),
     )
     scored = started.join(verdicts, ["uid", "entity", "rule_id"], "left").where("coalesce(_passes, 1) = 1")
-    return scored.select(*_scored_columns())
+    return scored.select(*_scored_columns(doubts))
 
 
 def _judgement() -> list[Column]:
@@ -133,17 +144,17 @@ def _judgement() -> list[Column]:
     ]
 
 
-def _scored_columns() -> list[Column]:
+def _scored_columns(doubts: Doubts) -> list[Column]:
     clause_points = F.coalesce("clause_points", F.lit(0.0))
     role = F.coalesce("role", "first.role")
-    penalty = F.when(role == "teardown", TEARDOWN_PENALTY).otherwise(0.0)
+    penalty = F.when(role == "teardown", doubts.teardown_penalty).otherwise(0.0)
     over = F.coalesce(F.col("last_t") < F.col("start"), F.lit(False))
-    penalty = penalty + F.when(over & F.col("first_step").isNotNull(), OVERCOME_PENALTY).otherwise(0.0)
+    penalty = penalty + F.when(over & F.col("first_step").isNotNull(), doubts.overcome_penalty).otherwise(0.0)
     none = F.array().cast("array<string>")
     return [
         *(F.col(k) for k in (*ATTEMPT_KEY, "day", "uid", "rule_id", "status", "category", "outcome")),
         *(F.col(k) for k in ("origin_scope", "origin", "origin_nodes", "link", "link_nodes", "base")),
-        F.when(F.coalesce("doubted", F.lit(False)) | over, F.least("cap", F.lit(DOUBTED_CAP)))
+        F.when(F.coalesce("doubted", F.lit(False)) | over, F.least("cap", F.lit(doubts.doubted_cap)))
         .otherwise(F.col("cap"))
         .alias("cap"),
         F.col("first.t").alias("t0"),

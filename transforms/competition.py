@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from firstfault.transforms.candidates import Doubts
 from firstfault.transforms.columns import Cut
 from firstfault.transforms.edges import INITIATING, beats, lie_apart, touched
 from firstfault.transforms.standing import Weights
@@ -31,6 +32,7 @@ class Scoring:
         poor_input_factor: Part of the confidence that is left when a source it rests on is poor.
         clock_fault_factor: The same for a clock that is at fault, though corrected.
         weights: What other attempts add or take.
+        doubts: What speaks against a candidate by itself.
     """
 
     calibration: tuple[tuple[float, float], ...]
@@ -40,6 +42,7 @@ class Scoring:
     poor_input_factor: float = 1.0
     clock_fault_factor: float = 1.0
     weights: Weights = field(default_factory=Weights)
+    doubts: Doubts = field(default_factory=Doubts)
 
     def confidence(self, margin: Column) -> Column:
         """Share of verdicts with such a margin that were right."""

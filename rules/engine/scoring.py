@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from firstfault.rules.engine.yaml_io import Strict, load_model
+from firstfault.transforms.candidates import Doubts
 from firstfault.transforms.competition import Scoring
 from firstfault.transforms.standing import Weights
 
@@ -24,6 +25,17 @@ class Others(Strict):
     code_categories: list[str]
 
 
+class Against(Strict):
+    """What speaks against a candidate by itself; see `transforms.candidates.Doubts`.
+
+    A rule set that was kept before these could be said goes on to mean what it meant then.
+    """
+
+    doubted_cap: Share = 0.65
+    overcome_penalty: Points = 3.0
+    teardown_penalty: Points = 3.0
+
+
 class ScoringFile(Strict):
     """What `scoring.yaml` may say.
 
@@ -36,6 +48,7 @@ class ScoringFile(Strict):
         poor_input_factor: Part of the confidence that is left when a source it rests on is poor.
         clock_fault_factor: The same for a clock that is at fault, though corrected.
         others: What other attempts say of a candidate, as `transforms.standing.Weights`.
+        doubts: What speaks against a candidate by itself, as `transforms.candidates.Doubts`.
     """
 
     version: int
@@ -46,6 +59,7 @@ class ScoringFile(Strict):
     poor_input_factor: Share
     clock_fault_factor: Share
     others: Others
+    doubts: Against = Against()
 
     @model_validator(mode="after")
     def _rises(self) -> "ScoringFile":
@@ -78,4 +92,5 @@ def load_scoring(path: Path) -> Scoring:
             place_categories=tuple(file.others.place_categories),
             code_categories=tuple(file.others.code_categories),
         ),
+        doubts=Doubts(**file.doubts.model_dump()),
     )

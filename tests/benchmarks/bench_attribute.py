@@ -20,6 +20,7 @@ from firstfault.jobs.frames import materialised
 from firstfault.jobs.knowledge import Knowledge, load_unlocked
 from firstfault.jobs.settings import default_driver_memory_mb
 from firstfault.transforms.attribution import Evidence, find_candidates
+from firstfault.transforms.candidates import Doubts
 from tests.benchmarks import attribute_loop, attribute_peers
 from tests.benchmarks.attribute_events import Mix, write_events
 from tests.benchmarks.attribute_fleet import (
@@ -93,7 +94,7 @@ def attribute(spark: SparkSession, evidence: Evidence, rules: Compiled) -> tuple
     """How many candidates there are, and seconds to tagged events, to anchors and to candidates."""
     frames = rule_frames(spark, rules)
     watch = Watch()
-    n = materialised(find_candidates(evidence, frames, watch.cut)).count()
+    n = materialised(find_candidates(evidence, frames, Doubts(), watch.cut)).count()
     watch.lap()
     spark.catalog.clearCache()
     return n, watch.seconds

@@ -143,7 +143,8 @@ def _facts(truth: list[dict[str, Any]]) -> dict[Key, Fact]:
 
 def found(past: Rehearsed, without: frozenset[str] = frozenset()) -> DataFrame:
     """The candidates of all attempts, attributed afresh by a rule set compiled without some of its rules."""
-    return materialised(find_candidates(past.evidence, _compiled(past.night, without), cut=materialised))
+    doubts = past.night.knowledge.scoring.doubts
+    return materialised(find_candidates(past.evidence, _compiled(past.night, without), doubts, materialised))
 
 
 def _compiled(night: Night, without: frozenset[str]) -> RuleTables:

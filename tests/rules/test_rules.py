@@ -154,6 +154,14 @@ def test_scoring_is_read_with_margins_falling():
     assert 0 < scoring.unknown_below < scoring.undecidable_cap < 1
 
 
+def test_a_rule_set_kept_before_doubts_had_parameters_means_what_it_meant(tmp_path):
+    said = yaml.safe_load((ROOT / "scoring.yaml").read_text())
+    del said["doubts"]
+    (tmp_path / "scoring.yaml").write_text(yaml.safe_dump(said))
+    kept = load_scoring(tmp_path / "scoring.yaml").doubts
+    assert (kept.doubted_cap, kept.overcome_penalty, kept.teardown_penalty) == (0.65, 3.0, 3.0)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -161,6 +169,7 @@ def test_scoring_is_read_with_margins_falling():
         ({"calibration": [[0, 1.5]]}, "calibration.0.1: "),
         ({"undecidable_cap": None}, "undecidable_cap: "),
         ({"bar": 3}, "bar: unknown key"),
+        ({"doubts": {"doubted_cap": 2}}, "doubts.doubted_cap: "),
     ],
 )
 def test_wrong_scoring_is_told_with_its_place(tmp_path, change, said):

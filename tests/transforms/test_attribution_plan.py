@@ -93,7 +93,7 @@ def planned(spark, knowledge, evidence, rules) -> Plans:
     assert all(compiled.values()), "a table without rows lets Spark leave its joins out"
     plans = Plans()
     frames = {name: local_frame(spark, compiled[name], TABLES[name]) for name in TABLES}
-    plans.cut(find_candidates(evidence, frames, plans.cut))
+    plans.cut(find_candidates(evidence, frames, knowledge.scoring.doubts, plans.cut))
     return plans
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from firstfault.transforms.candidates import DOUBTED_CAP, evaluate
+from firstfault.transforms.candidates import Doubts, evaluate
 from firstfault.transforms.rule_tables import CLAUSES, RULES
 from tests.frames import collected, frame
 
@@ -20,6 +20,7 @@ FOUND = (
     "uid string, spec_id int, entity string, probe_id int, possible bigint, certain bigint, names array<string>,"
     "events array<struct<t:timestamp,event_id:string>>"
 )
+DOUBTS = Doubts(doubted_cap=0.6, overcome_penalty=3.0, teardown_penalty=2.5)
 
 
 def clause(kind="support", **given) -> dict:
@@ -122,6 +123,7 @@ def candidates(spark):
         frame(spark, CLAUSES, clauses),
         frame(spark, FOUND, found),
         frame(spark, "uid string, kinds array<string>", covered),
+        DOUBTS,
     )
     return {r["uid"]: r for r in collected(made)}
 
@@ -200,20 +202,20 @@ def test_a_rule_may_know_the_part_of_its_anchor_better(candidates):
 
 
 def test_what_was_over_before_the_attempt_started_and_did_not_stop_its_steps_weighs_less(candidates):
-    assert points(candidates, "over before the start, steps since") == 2.0 - 3.0
+    assert points(candidates, "over before the start, steps since") == 2.0 - DOUBTS.overcome_penalty
     assert points(candidates, "over before the start, no steps") == 2.0
     assert points(candidates, "begun before the start, still there") == 2.0
     caps = {name: candidates[name]["cap"] for name in candidates if "before the start" in name}
     assert caps == {
-        "over before the start, steps since": DOUBTED_CAP,
-        "over before the start, no steps": DOUBTED_CAP,
+        "over before the start, steps since": DOUBTS.doubted_cap,
+        "over before the start, no steps": DOUBTS.doubted_cap,
         "begun before the start, still there": 0.9,
     }
 
 
 def test_a_doubt_that_is_certain_takes_no_points_and_caps_the_confidence(candidates):
     caps = {name: candidates[name]["cap"] for name in ("doubted", "possibly doubted", "not doubted")}
-    assert caps == {"doubted": DOUBTED_CAP, "possibly doubted": 0.9, "not doubted": 0.9}
+    assert caps == {"doubted": DOUBTS.doubted_cap, "possibly doubted": 0.9, "not doubted": 0.9}
     assert {points(candidates, name) for name in caps} == {2.0}
 
 
@@ -225,7 +227,7 @@ def test_anchors_may_need_several_ranks_or_devices(candidates):
 
 
 def test_a_teardown_anchor_costs_points(candidates):
-    assert points(candidates, "teardown") == -1.0
+    assert points(candidates, "teardown") == 2.0 - DOUBTS.teardown_penalty
 
 
 def test_an_anchor_may_need_several_records_or_nodes(candidates):
