@@ -84,10 +84,13 @@ def _days_to_fit(batch: Batch, seen: list[date]) -> list[date]:
 
 def _fitted(night: Night, batch: Batch, days: list[date]) -> DataFrame:
     """The offsets of these days; of few witnesses in the driver, without a task."""
-    witnesses = _witnesses(night, batch, days)
-    few = few_rows(witnesses)
-    if few is None:
-        return materialised(fuse(witnesses, [day.isoformat() for day in days]))
+    witnesses = _witnesses(night, batch, days).persist()
+    try:
+        few = few_rows(witnesses)
+        if few is None:
+            return materialised(fuse(witnesses, [day.isoformat() for day in days]))
+    finally:
+        witnesses.unpersist()
     rows = [row for part in _by_day(few, days) for row in fuse_day(part).to_pylist()]
     return local_frame(night.spark, rows, CLOCK_OFFSETS.schema)
 
@@ -119,7 +122,7 @@ def _witnesses(night: Night, batch: Batch, days: list[date]) -> DataFrame:
         found.append(telemetry_witnesses(lake.read(RAW_TELEMETRY).where(metrics & _hours_of(around))))
     if lake.exists(ATTEMPTS):
         found.append(schedule_witnesses(_job_streams(night, batch, around), lake.read(ATTEMPTS)))
-    return reduce(DataFrame.unionByName, found).persist()
+    return reduce(DataFrame.unionByName, found)
 
 
 def _neighbours(days: list[date]) -> list[date]:

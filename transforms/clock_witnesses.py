@@ -23,7 +23,6 @@ RANKS_APART_S = 30.0
 ARRIVAL_SIGMA_S = 0.2
 """Spread of the fastest delivery in five minutes; corrected by the fit from its own residuals."""
 LEAST_SIGMA_S = 0.0005
-COLUMNS = ("cluster", "node", "source", "kind", "group_id", "t", "value_s", "sigma_s", "n")
 
 
 def telemetry_witnesses(samples: DataFrame) -> DataFrame:
