@@ -3,6 +3,9 @@
 scoped events -> placed -> tagged with the selectors that rules start from -> anchors
 anchors -> needs (what they ask for) -> events tagged with those selectors only -> folds (what may stand around)
 anchors x folds -> clauses judged -> candidates -> coverage of symptoms -> competition
+
+Against design section 9, which tags every event once for all rules: an event then stood six times, once for each
+selector it met, and all of it was folded. Tagging twice, the second time only for what anchors ask, folds a tenth.
 """
 
 from collections.abc import Mapping

@@ -46,14 +46,14 @@ def _bucket(endpoint: Column) -> Column:
     return F.concat(F.lit("s3://"), name)
 
 
-def names_known(tagged: DataFrame) -> DataFrame:
+def names_known(placed: DataFrame) -> DataFrame:
     """One row per attempt: the mounts, URLs and addresses by which its events name things.
 
     `_mounts` are known mounts, `_served` what is mounted there, `_failed` mounts that its own storage errors name,
     `_urls` the stores that its own lines name, `_addresses` the nodes by the address that they announced.
 
     Args:
-        tagged: Tagged events with places.
+        placed: Scoped events with places.
     """
     name, own, attrs = F.col("_filesystem"), F.col("relation") == "own", F.col("attrs")
     tells = F.col("event_type").isin(*MOUNTED) & attrs["mount"].startswith("/")
@@ -62,7 +62,7 @@ def names_known(tagged: DataFrame) -> DataFrame:
     asked = F.col("event_type").startswith("storage.") | (F.col("event_type") == BOOTSTRAP) | name.contains("://")
     served = F.struct(attrs["fs"].alias("fs"), attrs["mount"].alias("mount"), attrs["type"].alias("type"))
     return (
-        tagged.where(asked)
+        placed.where(asked)
         .groupBy("uid")
         .agg(
             F.collect_set(F.when(tells, attrs["mount"])).alias("_mounts"),

@@ -28,7 +28,7 @@ def fold(around: DataFrame, *, beyond: bool) -> DataFrame:
             lake with `home` and `ran`.
         beyond: Whether these events serve the relations that look beyond the attempt.
     """
-    asked = around.withColumn("_ask", F.explode("asks")).drop("asks").select("*", "_ask.*").drop("_ask")
+    asked = around.select("*", F.inline("asks")).drop("asks")
     near = asked.withColumn("bucket", slot_of_event()).where(_is_near())
     keyed = near.withColumn("key", F.explode(relation_keys(F.col("kind"), F.col("kind_arg"))))
     by_node = F.when(F.col("kind") == "job_other_nodes", F.coalesce("node", F.lit("")))
