@@ -1,5 +1,7 @@
 """Edges: which candidate of an attempt beats which other, and whether their order lets us say so."""
 
+from functools import reduce
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -20,7 +22,7 @@ def beats(scored: DataFrame, explains: DataFrame) -> DataFrame:
     maybe = seconds("a_t0_low") <= seconds("b_t0_high") - slack
     one_category = F.col("a_category") == F.col("b_category")
     one_name = (F.col("a_origin") == F.col("b_origin")) & (F.col("a_origin_scope") == F.col("b_origin_scope"))
-    same_entity = one_name & ((F.size("a_origin") > 0) | one_category)
+    same_entity = one_name & ((F.size("a_origin") > 0) | one_category | _one_start())
     a_explains = F.col("a_b").isNotNull() & maybe & ~_arises_elsewhere("a", "b") & ~_overcome("a", "b")
     b_explains = F.col("b_a").isNotNull() & ~_arises_elsewhere("b", "a") & ~_overcome("b", "a")
     one_link = _one_link()
@@ -50,7 +52,7 @@ def beats(scored: DataFrame, explains: DataFrame) -> DataFrame:
 
 _EDGE_COLUMNS = (
     "uid", "cid", "rule_id", "category", "score", "link", "link_nodes", "origin", "origin_scope", "specificity",
-    "origin_nodes", "t0_low", "t0_high", "anchor_type", "anchor_role", "anchor_clock", "clock_error_s",
+    "origin_nodes", "t0_low", "t0_high", "anchor_type", "anchor_node", "anchor_role", "anchor_clock", "clock_error_s",
     "clock_shared_s", "clock_reference", "_overcome",
 )  # fmt: skip
 INITIATING = "initiating"
@@ -103,6 +105,12 @@ def _one_link() -> Column:
     """Both name an end of one link for the same category."""
     same = (F.col("a_link") == F.col("b_link")) & (F.col("a_category") == F.col("b_category"))
     return F.coalesce(same, F.lit(False))
+
+
+def _one_start() -> Column:
+    """Both start from one event: two readings of one evidence, of which the one that asks for more stands."""
+    same = [F.col(f"a_{c}").eqNullSafe(F.col(f"b_{c}")) for c in ("anchor_type", "t0_low", "t0_high", "anchor_node")]
+    return reduce(Column.__and__, same)
 
 
 def _stronger_end(one_link: Column) -> Column:

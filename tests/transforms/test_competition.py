@@ -85,6 +85,14 @@ CASES = {
         explanation("link_or_xid", "net.link_down", "03:00:06", "03:00:16", points=9.0, clock_error_s=5.0,
                     clock_shared_s=4.9, clock_reference="ntp", node="n2"),
     ],
+    "two readings of one start that name nobody": [
+        explanation("link", "comm.timeout", "03:00:00", "03:01:00", origin=[], origin_scope="job"),
+        explanation("comm", "comm.timeout", "03:00:00", "03:01:00", origin=[], origin_scope="job", specificity=3),
+    ],
+    "two starts that name nobody": [
+        explanation("link", "comm.timeout", "03:00:00", "03:01:00", origin=[], origin_scope="job"),
+        explanation("comm", "comm.timeout", "03:00:20", "03:01:20", origin=[], origin_scope="job", specificity=3),
+    ],
     "same place, more specific": [
         explanation("comm", "comm.timeout", "03:00:00", specificity=4, points=3.0),
         explanation("link", "net.link_down", "03:00:00", points=9.0),
@@ -226,6 +234,8 @@ def test_when_each_could_explain_the_other_the_first_wins(judged):
 
 
 def test_of_one_place_the_more_specific_wins(judged):
+    assert verdict(judged, "two readings of one start that name nobody") == ("comm", {"link": "less_specific"}, True)
+    assert verdict(judged, "two starts that name nobody") == ("comm", {"link": "undecidable_order"}, False)
     assert verdict(judged, "same place, more specific") == ("comm", {"link": "less_specific"}, True)
     assert verdict(judged, "a GPU of the node, same category") == ("xid", {"killed": "less_specific"}, True)
 
